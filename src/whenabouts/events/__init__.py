@@ -1,0 +1,1 @@
+"""Events come in: schema, columnar batches, coercions, bad rows."""
