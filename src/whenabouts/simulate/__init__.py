@@ -1,0 +1,1 @@
+"""Generators with known truth: each returns events and what a right answer has to find in them."""
