@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pytest
 
 from whenabouts.simulate.cluster import SMALL, ClusterConfig, ClusterTruth, simulate_cluster
+from whenabouts.simulate.cluster_queries import MONITORING, QUERIES
 
 SEEDS = range(4)
 OF_JOBS = {"JobStart", "JobEnd", "Mapper", "Reducer", "DataIO"}
@@ -209,3 +210,15 @@ def test_the_smallest_cluster_works(nodes):
 def test_a_wrong_setting_is_named(wrong, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         ClusterConfig(**wrong)
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_queries_name_existing_types_columns_and_truths(name):
+    query = MONITORING[name]
+    assert query.question.endswith("?")
+    assert query.truth in ClusterTruth.__slots__
+    types = set(re.findall(r"([A-Z]\w*)\+? [a-z]\b", query.text.splitlines()[0]))
+    assert types
+    assert types <= TYPES
+    columns = {"id", "type", "time", "node", "job_id", "task_id", "value", "period", "size"}
+    assert set(re.findall(r"\b[a-z](?:\[[^]]*\])?\.(\w+)", query.text)) <= columns
