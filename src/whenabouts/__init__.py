@@ -1,0 +1,1 @@
+"""Pattern queries over events whose time cannot be trusted."""

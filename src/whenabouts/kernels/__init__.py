@@ -1,0 +1,1 @@
+"""Arrays to arrays: everything that is compiled."""

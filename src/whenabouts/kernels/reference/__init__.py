@@ -1,0 +1,1 @@
+"""The slow, obvious twin of each kernel, which defines the meaning."""

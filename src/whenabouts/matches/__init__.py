@@ -1,0 +1,1 @@
+"""Matches: the record, collecting, counting, revisions."""

@@ -1,0 +1,1 @@
+"""Everything that needs pyspark: batch, streaming, state, SQL, sources and sinks."""

@@ -1,0 +1,1 @@
+"""Time: order and ties, uncertain times, granularity, windows, watermarks."""
