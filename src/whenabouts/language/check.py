@@ -1,0 +1,87 @@
+"""Checks of a whole query that need no table; text and builder go through the same function.
+
+Sizes first (the walkers after it recurse), then the pattern, then what conditions and RETURN items say about its steps.
+Invariant: a query that passes has the meaning docs/semantics.md gives it, and `render` prints text that parses to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from whenabouts.errors import QueryError, UnsupportedError
+from whenabouts.language.bounds import check_size, check_text
+from whenabouts.language.limits import INT64_MAX
+from whenabouts.language.references import check_condition, check_item, check_total
+from whenabouts.language.shapes import check_shapes
+from whenabouts.plan.expressions import Attribute, Pick
+from whenabouts.plan.pattern import Measure, Output, Query, StepInfo, Strategy, Window, steps_of_query
+
+RESULT_COLUMNS = ("match_id", "pattern", "start", "end", "confidence", "events", "op")
+
+
+def check(query: Query) -> Query:
+    """The query, with `RETURN b` of a closure b settled to mean all its events; raises what is wrong with it."""
+    check_size(query.patterns, (*query.where, *(m.expr for m in query.measures)))
+    check_shapes(query)
+    steps = steps_of_query(query)
+    for condition in query.where:
+        check_condition(condition, steps)
+    query = replace(query, measures=tuple(_settled(m, steps) for m in query.measures))
+    for item in query.measures:
+        (check_total if query.output is Output.TOTAL else check_item)(item.expr, steps)
+    _check_names(query)
+    _check_output(query)
+    if query.window is not None:
+        _check_window(query.window)
+    return query
+
+
+def _settled(measure: Measure, steps: dict[str, StepInfo]) -> Measure:
+    match measure.expr:
+        case Attribute(step, None, Pick.CURRENT) if step in steps and steps[step].many:
+            return Measure(replace(measure.expr, pick=Pick.EACH), measure.name)
+        case _:
+            return measure
+
+
+def _check_names(query: Query) -> None:
+    for key in query.equivalence:
+        check_text(key)
+        if not key:
+            raise QueryError("syntax", "a key column has an empty name")
+    taken = dict.fromkeys(() if query.output is Output.TOTAL else RESULT_COLUMNS, "every match row has a column")
+    for item in query.measures:
+        check_text(item.name)
+        if not item.name or item.name in taken:
+            what = taken.get(item.name, "no name is not a name:")
+            message = f"{what} {item.name[:60]!r}"
+            raise QueryError("duplicate-name", message, span=item.expr.span, hint="name the item: … AS other_name")
+        taken[item.name] = "two RETURN items are called"
+
+
+def _check_output(query: Query) -> None:
+    if query.output is Output.TOTAL and not query.measures:
+        raise QueryError("syntax", "RETURN TOTAL needs at least one aggregate", hint="RETURN TOTAL count(*)")
+    if query.output is Output.COLLAPSED and query.measures:
+        raise UnsupportedError("unsupported", "RETURN COLLAPSED takes no items", span=query.measures[0].expr.span)
+    if query.output is Output.COLLAPSED and query.strategy is not Strategy.ANY:
+        message = "RETURN COLLAPSED stands for matches under skip_till_any_match"
+        raise UnsupportedError("unsupported", message, hint="add AND skip_till_any_match to WHERE")
+    if query.limit is not None:
+        if not 1 <= query.limit <= INT64_MAX:
+            raise QueryError("limit", f"LIMIT {query.limit} must be at least 1 and fit into 64 bits")
+        if query.output is Output.TOTAL:
+            message = "LIMIT with RETURN TOTAL would add up an arbitrary part of the matches"
+            raise UnsupportedError("unsupported", message, hint="leave LIMIT out")
+
+
+def _check_window(window: Window) -> None:
+    is_int = isinstance(window.amount, int)
+    if not 0 < window.amount <= INT64_MAX:  # also refuses NaN
+        message = f"the window WITHIN {window.amount} must be longer than 0 and fit into 64 bits"
+        raise QueryError("limit", message, span=window.span)
+    if window.unit == "event" and not is_int:
+        raise QueryError("syntax", "the number of events must be a whole number", span=window.span)
+    if window.unit == "event" and window.inclusive:
+        message = "WITHIN … EVENTS includes both ends already"
+        raise QueryError("syntax", message, span=window.span, hint="leave INCLUSIVE out")
