@@ -1,0 +1,149 @@
+"""Tables of events in and out: any table becomes Arrow, results go back to the kind they came from.
+
+Accepted: a list of dicts, a pyarrow Table or RecordBatch(es), and every eager data frame narwhals knows (pandas, Polars,
+…). Spark DataFrames never come here: the spark room plans on them. No row is dropped here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import narwhals as nw
+import pyarrow as pa
+
+from whenabouts.errors import DataError, SchemaError, UnsupportedError, did_you_mean
+from whenabouts.events.schema import Column, DType, Roles, Schema
+
+Restore = Callable[[pa.Table], Any]
+
+
+def to_arrow(data: Any) -> tuple[pa.Table, Restore]:
+    """The data as an Arrow table, and the way back from a result table to the kind of `data`."""
+    if isinstance(data, pa.Table):
+        return data, _same
+    if isinstance(data, pa.RecordBatch):
+        return pa.Table.from_batches([data]), _same
+    if isinstance(data, pa.RecordBatchReader):
+        return data.read_all(), _same
+    if isinstance(data, Sequence) and not isinstance(data, str | bytes):
+        return _from_rows(data), _to_rows
+    try:
+        frame = nw.from_native(data, eager_only=True)
+    except TypeError as error:
+        raise DataError(
+            "data",
+            f"a {type(data).__name__} is not a table of events",
+            hint="pass a list of dicts, a pyarrow Table, a pandas or Polars DataFrame, or a Spark DataFrame",
+        ) from error
+    namespace = nw.get_native_namespace(frame)
+    return frame.to_arrow(), lambda table: _to_frame(table, namespace)
+
+
+def _same(table: pa.Table) -> pa.Table:
+    return table
+
+
+def _to_rows(table: pa.Table) -> list[dict[str, Any]]:
+    """Rows with `events` as a dict: {"a": [1], "b": [2, 3]}."""
+    maps = [f.name for f in table.schema if pa.types.is_map(f.type)]
+    rows: list[dict[str, Any]] = table.to_pylist()
+    for row in rows:
+        for name in maps:
+            row[name] = dict(row[name])
+    return rows
+
+
+def _to_frame(table: pa.Table, namespace: Any) -> Any:
+    if namespace.__name__ == "pandas":
+        return table.to_pandas(maps_as_pydicts="strict")
+    maps = [i for i, f in enumerate(table.schema) if pa.types.is_map(f.type)]
+    for i in maps:  # data frames without a map type get a list of {key, value}
+        kind = table.schema.field(i).type
+        entries = pa.list_(pa.struct([pa.field("key", kind.key_type), pa.field("value", kind.item_type)]))
+        table = table.set_column(i, table.schema.field(i).name, table.column(i).cast(entries))
+    return nw.from_arrow(table, backend=namespace).to_native()
+
+
+def _from_rows(rows: Sequence[Any]) -> pa.Table:
+    names: dict[str, None] = {}
+    for i, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise DataError("data", f"row {i} is a {type(row).__name__}, not a dict", hint="pass a list of dicts")
+        names.update(dict.fromkeys(row))
+    columns = {}
+    for name in names:
+        try:
+            columns[name] = pa.array([row.get(name) for row in rows])
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+            raise DataError(
+                "data", f"column {name!r} mixes types: {error}", hint="give every row the same type in this column"
+            ) from error
+    return pa.table(columns)
+
+
+def schema_of(arrow: pa.Schema, roles: Roles) -> Schema:
+    """What the language sees of an Arrow schema; columns of other types (lists, structs, binary) are invisible."""
+    columns = {}
+    for f in arrow:
+        column = _column(f.name, f.type)
+        if column is not None:
+            columns[f.name] = column
+    return Schema(columns, checked_roles(columns, list(arrow.names), roles))
+
+
+def checked_roles(columns: Mapping[str, Column], names: Sequence[str], roles: Roles) -> Roles:
+    """The roles with columns that exist; the default id and type columns may be missing."""
+    if not roles.exact:
+        raise UnsupportedError(
+            "unsupported",
+            "uncertain time (two time columns or a pmf) is not supported yet",
+            hint='pass one exact time column: wa.query(text, time="…")',
+        )
+    for role, name in (("time", roles.lower), ("id", roles.id), ("type", roles.type)):
+        if name is None or name in names:
+            continue
+        if role == "id" and name == "id":
+            roles = replace(roles, id=None)
+        elif role == "type" and name == "type":
+            roles = replace(roles, type=None)
+        else:
+            raise SchemaError(
+                "schema",
+                f"the table has no column {name!r} for the {role} of events",
+                hint=f"name it: wa.query(text, {role}=…); {did_you_mean(name, names) or 'the table has no columns'}",
+            )
+    time = columns.get(roles.lower)
+    if time is None or time.dtype not in (DType.INT, DType.TIME):
+        what = f"has type {time.dtype.value}" if time is not None else "has a type without order"
+        raise SchemaError(
+            "schema",
+            f"the time column {roles.lower!r} {what}",
+            hint="time must be an integer or a timestamp; convert it first",
+        )
+    if roles.type is not None and (roles.type not in columns or columns[roles.type].dtype is not DType.STRING):
+        raise SchemaError("schema", f"the type column {roles.type!r} must hold strings", hint="convert it first")
+    return roles
+
+
+def _column(name: str, kind: Any) -> Column | None:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_boolean(kind):
+        return Column(name, DType.BOOL)
+    if pa.types.is_integer(kind):
+        return Column(name, DType.INT)
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return Column(name, DType.FLOAT)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return Column(name, DType.STRING)
+    if pa.types.is_timestamp(kind):
+        return Column(name, DType.TIME, kind.unit)
+    if pa.types.is_date(kind):
+        return Column(name, DType.TIME, "s")
+    if pa.types.is_duration(kind):
+        return Column(name, DType.DURATION, kind.unit)
+    if pa.types.is_null(kind):
+        return Column(name, DType.INT)
+    return None

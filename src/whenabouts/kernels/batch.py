@@ -1,0 +1,274 @@
+"""A table of events -> the arrays a kernel reads.
+
+Idea: find out cheaply which rows matter (type and conditions on one event give a bit per step), and only then touch
+other columns, sort, and evaluate derived columns. Rows that cannot take part are dropped here unless the strategy or an
+EVENTS window has to see them. Rows with a null time, or a null key where a step wants them, are set aside as bad.
+Invariant: events of a key are contiguous and in time order; `rows` leads back to the source row of every event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numba import njit
+
+from whenabouts.events.schema import DType
+from whenabouts.kernels.columns import evaluate, plain
+from whenabouts.kernels.program import F64, I64, NULL_INT, U64, Program
+from whenabouts.kernels.types import Events, instants
+from whenabouts.plan import expressions as ex
+from whenabouts.plan.bound import Bound
+from whenabouts.plan.expressions import Expr
+from whenabouts.plan.pattern import Strategy
+
+NULL_TIME, NULL_KEY = "null time", "null key"
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Events ready for matching."""
+
+    events: Events
+    rows: I64
+    bad: tuple[tuple[str, I64], ...]  # reason -> source rows
+
+
+def needs_all_events(bound: Bound) -> bool:
+    """Whether events irrelevant to every step still decide which matches exist."""
+    contiguous = bound.query.strategy in (Strategy.STRICT, Strategy.PARTITION)
+    return contiguous or (bound.extent is not None and bound.extent.events)
+
+
+def step_expressions(bound: Bound, filters: Iterable[Expr]) -> tuple[Expr, ...]:
+    """A step's conditions with the step's name erased, so that they read plain columns."""
+    return tuple(ex.transform(f, lambda n: ex.Attribute("", n.name) if isinstance(n, ex.Attribute) else n) for f in filters)
+
+
+def prepare(bound: Bound, program: Program, table: pa.Table) -> Batch:
+    """Select, sort and encode the events of a table."""
+    rows, bits = _relevant(bound, program, table)
+    bad: list[tuple[str, I64]] = []
+    time_column = table.column(bound.schema.roles.lower)
+    if time_column.null_count:
+        missing = np.asarray(pc.is_null(time_column))
+        bad.append((NULL_TIME, np.flatnonzero(missing)))
+        keep = ~missing[rows]
+        rows, bits = rows[keep], bits[keep]
+    codes, valid = _key_codes(bound, table, rows)
+    if valid is not None:
+        lost = rows[~valid & (bits != 0)]
+        if lost.size:
+            bad.append((NULL_KEY, lost))
+        keep = valid | (bits == 0) if bound.query.strategy is Strategy.STRICT else valid
+        rows, bits, codes = rows[keep], bits[keep], codes[keep]
+    time = _ticks(bound, table, rows)
+    order = _time_order(time)
+    if order is not None:
+        rows, bits, codes, time = rows[order], bits[order], codes[order], time[order]
+    runs = np.array([0, rows.size], np.int64)
+    if codes.size and bound.query.strategy is not Strategy.STRICT:
+        order, runs = by_key(codes, int(codes.max()) + 1)
+        if runs.size > 2:
+            rows, bits, codes, time = rows[order], bits[order], codes[order], time[order]
+    floats, ints = _matrices(bound, program, table, rows)
+    instant, after = instants(time, runs)
+    codes = codes if codes.size else np.zeros(rows.size, np.int64)
+    return Batch(Events(time, bits, codes, runs, instant, after, floats, ints), rows, tuple(bad))
+
+
+def _relevant(bound: Bound, program: Program, table: pa.Table) -> tuple[I64, U64]:
+    """The rows to look at, and which steps each can be."""
+    types = [bound.steps[s].type for s in program.steps]
+    named = sorted({t for t in types if t is not None})
+    of_type = {t: np.uint64(sum(1 << b for b, x in enumerate(types) if x == t)) for t in named}
+    of_any = np.uint64(sum(1 << b for b, x in enumerate(types) if x is None))
+    by_code = np.array([of_any, *(of_any | of_type[t] for t in named)], np.uint64)
+    codes = type_codes(table, bound.schema.roles.type, named)
+    keep_all = needs_all_events(bound) or of_any != 0
+    if codes is None:
+        rows: I64 = np.arange(table.num_rows, dtype=np.int64)
+        bits = np.full(table.num_rows, of_any, np.uint64)
+    elif keep_all:
+        rows = np.arange(table.num_rows, dtype=np.int64)
+        bits = by_code[codes]
+    else:
+        rows = np.flatnonzero(codes)
+        bits = by_code[codes[rows]]
+    for b, step in enumerate(program.steps):
+        conditions = step_expressions(bound, program.placement.filters[step])
+        if conditions:
+            _clear_false(bound, table, rows, bits, np.uint64(1 << b), conditions)
+    if not needs_all_events(bound):
+        some = bits != 0
+        if not some.all():
+            rows, bits = rows[some], bits[some]
+    return rows, bits
+
+
+def type_codes(table: pa.Table, column: str | None, named: list[str]) -> Any:
+    """Per row 1 + the index of its type in `named`, 0 for all others; None if no step names a type."""
+    if not named or column is None:
+        return None
+    values = table.column(column)
+    wanted = pa.array(named, pa.string())
+    parts = []
+    for chunk in values.chunks:
+        if pa.types.is_dictionary(chunk.type):
+            lookup = pc.index_in(chunk.dictionary.cast(pa.string()), value_set=wanted)
+            table_of = np.append(_filled(lookup) + 1, 0).astype(np.int8 if len(named) < 127 else np.int64)
+            indices = chunk.indices
+            parts.append(table_of[_filled(indices)])
+        else:
+            found = pc.index_in(chunk.cast(pa.string()), value_set=wanted)
+            parts.append((_filled(found) + 1).astype(np.int8 if len(named) < 127 else np.int64))
+    return np.concatenate(parts) if parts else np.zeros(0, np.int8)
+
+
+def _filled(indices: Any) -> Any:
+    """Arrow indices as numpy, NULL as -1."""
+    return np.asarray(pc.fill_null(indices, -1) if indices.null_count else indices)
+
+
+def _clear_false(bound: Bound, table: pa.Table, rows: I64, bits: U64, bit: np.uint64, conditions: tuple[Expr, ...]) -> None:
+    """Take the bit from the rows where a condition is not true."""
+    having = np.flatnonzero(bits & bit)
+    if having.size == 0:
+        return
+    source = rows[having]
+    true = np.ones(having.size, np.bool_)
+    for c in conditions:
+        value = evaluate(c, _resolver(bound, table, source), bound.schema)
+        true &= _true(value, having.size)
+    bits[having[~true]] &= ~bit
+
+
+def _true(value: Any, n: int) -> Any:
+    if isinstance(value, pa.Scalar):
+        return np.full(n, value.as_py() is True)
+    return np.asarray(pc.fill_null(value, fill_value=False))
+
+
+def _resolver(bound: Bound, table: pa.Table, rows: I64) -> Any:
+    """Attributes as columns of the given rows, each column taken once."""
+    taken: dict[str, Any] = {}
+    everything = rows.size == table.num_rows
+
+    def resolve(attribute: ex.Attribute) -> Any:
+        name = attribute.name or ""
+        if name not in taken:
+            column = table.column(name)
+            column = column.combine_chunks() if everything else column.take(pa.array(rows))
+            taken[name] = plain(column, bound.schema.columns[name].dtype)
+        return taken[name]
+
+    return resolve
+
+
+def _key_codes(bound: Bound, table: pa.Table, rows: I64) -> tuple[I64, Any]:
+    """A small integer per row for its key, and which rows have one (None: all)."""
+    codes: I64 = np.zeros(0, np.int64)
+    valid: Any = None
+    for name in bound.key:
+        column = table.column(name)
+        column = column.combine_chunks() if rows.size == table.num_rows else column.take(pa.array(rows))
+        if isinstance(column, pa.ChunkedArray):
+            column = column.combine_chunks()
+        column = plain(column, bound.schema.columns[name].dtype)
+        if column.null_count:
+            here = np.asarray(pc.is_valid(column))
+            valid = here if valid is None else valid & here
+        one = _codes_of(column)
+        if codes.size == 0:
+            codes = one
+        else:
+            width = int(one.max(initial=0)) + 1
+            codes = codes * width + one
+            codes = np.unique(codes, return_inverse=True)[1].astype(np.int64)
+    return codes, valid
+
+
+def _codes_of(column: Any) -> I64:
+    """Dense codes of one key column; a compact range of integers is its own code."""
+    if pa.types.is_integer(column.type) and len(column):
+        values = np.asarray(pc.fill_null(column, 0) if column.null_count else column)
+        low, high = int(values.min()), int(values.max())
+        if high - low < max(4 * values.size, 1024):
+            return (values - low).astype(np.int64)
+    encoded = column.dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    return _filled(encoded.indices).astype(np.int64).clip(0)
+
+
+def _ticks(bound: Bound, table: pa.Table, rows: I64) -> I64:
+    column = table.column(bound.schema.roles.lower)
+    if pa.types.is_date(column.type):
+        column = column.cast(pa.timestamp("s"))
+    if column.null_count == 0 and rows.size == table.num_rows:
+        time = np.asarray(column.cast(pa.int64()).combine_chunks())
+    else:
+        time = np.asarray(pc.fill_null(column.cast(pa.int64()), 0))[rows]
+    time = np.array(time, np.int64)  # Arrow memory is read-only, and the kernels take one kind of array
+    return time // bound.tick if bound.tick > 1 else time
+
+
+def _time_order(time: I64) -> Any:
+    if time.size < 2 or bool(np.all(time[1:] >= time[:-1])):
+        return None
+    return np.argsort(time, kind="stable")
+
+
+@njit(cache=True)
+def by_key(codes, count):  # type: ignore[no-untyped-def]
+    """A stable counting sort by key: the order, and the boundaries of the non-empty keys."""
+    ends = np.zeros(count + 1, np.int64)
+    for c in codes:
+        ends[c + 1] += 1
+    used = 0
+    for c in range(count):
+        used += ends[c + 1] > 0
+        ends[c + 1] += ends[c]
+    runs = np.empty(used + 1, np.int64)
+    runs[0] = 0
+    k = 0
+    for c in range(count):
+        if ends[c + 1] > ends[c]:
+            k += 1
+            runs[k] = ends[c + 1]
+    order = np.empty(codes.size, np.int64)
+    for i in range(codes.size):
+        order[ends[codes[i]]] = i
+        ends[codes[i]] += 1
+    return order, runs
+
+
+def _matrices(bound: Bound, program: Program, table: pa.Table, rows: I64) -> tuple[F64, I64]:
+    """The derived columns: floats (NaN for NULL) and everything else as integers; strings by their rank."""
+    resolve = _resolver(bound, table, rows)
+    n = rows.size
+    floats = np.empty((sum(d.dtype is DType.FLOAT for d in program.derived), n), np.float64)
+    ints = np.empty((len(program.derived) - floats.shape[0], n), np.int64)
+    texts = []
+    for d in program.derived:
+        value = evaluate(d.expr, resolve, bound.schema)
+        if isinstance(value, pa.Scalar):
+            value = pa.repeat(value, n)
+        if isinstance(value, pa.ChunkedArray):
+            value = value.combine_chunks()
+        if d.dtype is DType.FLOAT:
+            floats[d.slot] = np.asarray(pc.fill_null(value.cast(pa.float64()), np.nan))
+        elif d.dtype is DType.STRING:
+            texts.append((d.slot, value))
+        else:
+            ints[d.slot] = np.asarray(pc.fill_null(value.cast(pa.int64()), NULL_INT))
+    if texts:
+        everything = pa.chunked_array([v.unique() for _, v in texts]).unique()
+        ranked = everything.drop_null().sort()
+        for slot, value in texts:
+            ints[slot] = np.asarray(pc.fill_null(pc.index_in(value, value_set=ranked).cast(pa.int64()), NULL_INT))
+    return floats, ints

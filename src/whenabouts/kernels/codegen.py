@@ -1,0 +1,420 @@
+"""Conditions over several events -> machine code.
+
+Problem: a predicate must cost nanoseconds inside the match loop, and nothing a user wrote may be executed as text.
+Idea: typed expression nodes become Python syntax-tree nodes (never source text), which Numba compiles to plain functions
+of fixed signature; the generic match loops receive them as first-class functions and stay in the disk cache.
+Three-valued logic: every expression yields a value and the condition under which it is NULL; a boolean that is NULL has
+the value False. Whatever reads a single event only is not compiled at all: it is a derived column (see `columns`).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numba
+from numba import types
+
+from whenabouts.errors import UnsupportedError
+from whenabouts.events.schema import DType, Schema
+from whenabouts.kernels.program import NULL_INT, Derived, Registers
+from whenabouts.plan import expressions as ex
+from whenabouts.plan.expressions import Expr, Pick
+from whenabouts.plan.typing import infer
+
+_I64, _F64 = types.int64, types.float64
+_F2, _I2 = types.Array(_F64, 2, "C"), types.Array(_I64, 2, "C")
+_F1, _I1 = types.Array(_F64, 1, "C"), types.Array(_I64, 1, "C")
+CONDITION = types.boolean(_I64, _I64, _F2, _I2, _I1, _F1)
+UPDATE = types.void(_I64, _I64, _F2, _I2, _I1, _F1)
+_PARAMETERS = ("k", "e", "F", "I", "ri", "rf")
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A compiled expression: its value, and when it is NULL (None: never)."""
+
+    code: ast.expr
+    dtype: DType
+    null: ast.expr | None = None
+
+
+@dataclass(slots=True)
+class Layout:
+    """The derived columns and registers that compiled conditions turned out to need, in order of first use."""
+
+    schema: Schema
+    derived: dict[tuple[Expr, DType], Derived] = field(default_factory=dict)
+    ints: list[tuple[str, str, int]] = field(default_factory=list)
+    floats: list[tuple[str, str, int]] = field(default_factory=list)
+    aggregates: dict[str, Any] = field(default_factory=dict)  # registered aggregates by name
+
+    def column(self, expr: Expr) -> Derived:
+        erased = ex.transform(expr, _erase)
+        dtype = infer(erased, self.schema)
+        found = self.derived.get((erased, dtype))
+        if found is None:
+            in_floats = sum(d.dtype is DType.FLOAT for d in self.derived.values())
+            slot = in_floats if dtype is DType.FLOAT else len(self.derived) - in_floats
+            found = self.derived[erased, dtype] = Derived(erased, dtype, slot)
+        return found
+
+    def int_register(self, kind: str, step: str, column: int = -1) -> int:
+        return _slot(self.ints, (kind, step, column))
+
+    def float_register(self, kind: str, step: str, column: int = -1) -> int:
+        return _slot(self.floats, (kind, step, column))
+
+    def registers(self) -> Registers:
+        return Registers(tuple(self.ints), tuple(self.floats))
+
+
+def _slot(slots: list[tuple[str, str, int]], key: tuple[str, str, int]) -> int:
+    if key not in slots:
+        slots.append(key)
+    return slots.index(key)
+
+
+def _erase(node: Expr) -> Expr:
+    return ex.Attribute("", node.name) if isinstance(node, ex.Attribute) else node
+
+
+# --- small constructors of syntax-tree nodes -------------------------------------------------------------------------
+
+
+def name(identifier: str) -> ast.expr:
+    return ast.Name(identifier, ast.Load())
+
+
+def const(value: float | bool) -> ast.expr:  # noqa: FBT001 - a constant of the generated code
+    return ast.Constant(value)
+
+
+def item(array: str, *index: ast.expr) -> ast.expr:
+    where = index[0] if len(index) == 1 else ast.Tuple(list(index), ast.Load())
+    return ast.Subscript(name(array), where, ast.Load())
+
+
+_COMPARE = {"<": ast.Lt, "<=": ast.LtE, ">": ast.Gt, ">=": ast.GtE, "=": ast.Eq, "!=": ast.NotEq}
+_ARITHMETIC = {"+": ast.Add, "-": ast.Sub, "*": ast.Mult}
+
+
+def compare(left: ast.expr, op: str, right: ast.expr) -> ast.expr:
+    return ast.Compare(left, [_COMPARE[op]()], [right])
+
+
+def either(*items: ast.expr | None) -> ast.expr | None:
+    found = [i for i in items if i is not None]
+    return None if not found else found[0] if len(found) == 1 else ast.BoolOp(ast.Or(), found)
+
+
+def both(*items: ast.expr) -> ast.expr:
+    return items[0] if len(items) == 1 else ast.BoolOp(ast.And(), list(items))
+
+
+def negation(code: ast.expr) -> ast.expr:
+    return ast.UnaryOp(ast.Not(), code)
+
+
+def binary(left: ast.expr, op: ast.operator, right: ast.expr) -> ast.expr:
+    return ast.BinOp(left, op, right)
+
+
+def choose(test: ast.expr, then: ast.expr, otherwise: ast.expr) -> ast.expr:
+    return ast.IfExp(test, then, otherwise)
+
+
+def call(function: str, *arguments: ast.expr) -> ast.expr:
+    return ast.Call(name(function), list(arguments), [])
+
+
+# --- expressions -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Compiler:
+    """Compiles expressions as seen when the step `current` is about to bind event `e` (None: nothing is)."""
+
+    layout: Layout
+    current: str | None
+
+    def value(self, expr: Expr) -> Value:
+        hoisted = self._one_event(expr)
+        if hoisted is not None:
+            return self.read(expr, hoisted)
+        method = self._METHODS.get(type(expr))
+        if method is None:
+            raise UnsupportedError(
+                "unsupported",
+                f"{type(expr).__name__.upper()} over several events is not supported",
+                span=expr.span,
+                hint="apply it to one event at a time, or use comparisons and arithmetic",
+            )
+        return method(self, expr)
+
+    def _one_event(self, expr: Expr) -> ex.Attribute | None:
+        """The event reference if the whole expression reads exactly one event."""
+        found: ex.Attribute | None = None
+        for node in ex.walk(expr):
+            if isinstance(node, ex.Aggregate):
+                return None
+            if isinstance(node, ex.Attribute):
+                if found is not None and (found.step, found.pick) != (node.step, node.pick):
+                    return None
+                found = node
+        return found
+
+    def row(self, where: ex.Attribute) -> ast.expr:
+        """The index of the event an attribute reads; callers make sure that it is bound."""
+        step, pick = where.step, where.pick
+        if step == self.current and pick in (Pick.CURRENT, Pick.LAST):
+            return name("e")
+        if pick is Pick.FIRST:
+            first = item("ri", const(self.layout.int_register("first", step)))
+            return choose(compare(first, "<", const(0)), name("e"), first) if step == self.current else first
+        return item("ri", const(self.layout.int_register("last", step)))
+
+    def read(self, expr: Expr, where: ex.Attribute) -> Value:
+        return self.read_column(self.layout.column(expr), self.row(where))
+
+    def read_column(self, column: Derived, row: ast.expr) -> Value:
+        if column.dtype is DType.FLOAT:
+            code = item("F", const(column.slot), row)
+            return Value(code, column.dtype, compare(code, "!=", code))
+        code = item("I", const(column.slot), row)
+        null = compare(code, "=", const(NULL_INT))
+        if column.dtype is DType.BOOL:
+            return Value(compare(code, "=", const(1)), column.dtype, null)
+        return Value(code, column.dtype, null)
+
+    def _literal(self, expr: ex.Literal) -> Value:
+        value = expr.value
+        if value is None:
+            return Value(const(0), DType.NULL, const(True))
+        if isinstance(value, str):
+            raise UnsupportedError(
+                "unsupported", "a string constant cannot be combined with strings of several events", span=expr.span
+            )
+        dtype = DType.BOOL if isinstance(value, bool) else DType.INT if isinstance(value, int) else DType.FLOAT
+        return Value(const(value), dtype)
+
+    def _arithmetic(self, expr: ex.Arithmetic) -> Value:
+        left, right = self.value(expr.left), self.value(expr.right)
+        null = either(left.null, right.null)
+        if expr.op == "/":
+            zero = compare(right.code, "=", const(0))
+            safe = choose(zero, const(1.0), right.code)
+            return Value(binary(left.code, ast.Div(), safe), DType.FLOAT, either(null, zero))
+        dtype = DType.FLOAT if DType.FLOAT in (left.dtype, right.dtype) else left.dtype
+        if expr.op == "%":
+            zero = compare(right.code, "=", const(0))
+            safe = choose(zero, const(1), right.code)
+            return Value(call("remainder", left.code, safe), dtype, either(null, zero))
+        return Value(binary(left.code, _ARITHMETIC[expr.op](), right.code), dtype, null)
+
+    def _negate(self, expr: ex.Negate) -> Value:
+        inner = self.value(expr.operand)
+        return Value(ast.UnaryOp(ast.USub(), inner.code), inner.dtype, inner.null)
+
+    def _compare(self, expr: ex.Compare) -> Value:
+        left, right = self.value(expr.left), self.value(expr.right)
+        return _comparison(expr.op, left, right)
+
+    def _and(self, expr: ex.And) -> Value:
+        items = [self.value(i) for i in expr.items]
+        false = [both(negation(v.code), negation(v.null)) if v.null else negation(v.code) for v in items]
+        null = either(*(v.null for v in items))
+        unknown = both(null, negation(_any(false))) if null is not None else None
+        return Value(both(*(v.code for v in items)), DType.BOOL, unknown)
+
+    def _or(self, expr: ex.Or) -> Value:
+        items = [self.value(i) for i in expr.items]
+        true = _any([v.code for v in items])
+        null = either(*(v.null for v in items))
+        return Value(true, DType.BOOL, both(null, negation(true)) if null is not None else None)
+
+    def _not(self, expr: ex.Not) -> Value:
+        inner = self.value(expr.operand)
+        code = negation(inner.code)
+        return Value(both(code, negation(inner.null)) if inner.null else code, DType.BOOL, inner.null)
+
+    def _in(self, expr: ex.In) -> Value:
+        options: list[Expr] = [ex.Compare("=", expr.operand, i) for i in expr.items]
+        any_of: Expr = options[0] if len(options) == 1 else ex.Or(tuple(options))
+        return self.value(ex.Not(any_of) if expr.negated else any_of)
+
+    def _is_null(self, expr: ex.IsNull) -> Value:
+        inner = self.value(expr.operand)
+        null = inner.null or const(False)
+        return Value(negation(null) if expr.negated else null, DType.BOOL)
+
+    def _call(self, expr: ex.Call) -> Value:
+        if expr.function == "abs":
+            inner = self.value(expr.arguments[0])
+            return Value(call("abs", inner.code), inner.dtype, inner.null)
+        if expr.function in ("least", "greatest"):
+            values = [self.value(a) for a in expr.arguments]
+            best = values[0]
+            for v in values[1:]:
+                op = "<" if expr.function == "least" else ">"
+                picked = _either_value(best, v, op)
+                best = picked
+            return best
+        raise UnsupportedError(
+            "unsupported",
+            f"{expr.function}() over several events is not supported",
+            span=expr.span,
+            hint="apply functions to one event at a time; abs, least and greatest may combine events",
+        )
+
+    def _aggregate(self, expr: ex.Aggregate) -> Value:
+        return compile_aggregate(self, expr)
+
+    _METHODS: Any = field(init=False, repr=False, default=None)
+
+    def __post_init__(self) -> None:
+        self._METHODS = {
+            ex.Literal: Compiler._literal,
+            ex.Arithmetic: Compiler._arithmetic,
+            ex.Negate: Compiler._negate,
+            ex.Compare: Compiler._compare,
+            ex.And: Compiler._and,
+            ex.Or: Compiler._or,
+            ex.Not: Compiler._not,
+            ex.In: Compiler._in,
+            ex.IsNull: Compiler._is_null,
+            ex.Call: Compiler._call,
+            ex.Aggregate: Compiler._aggregate,
+        }
+
+
+def _any(items: Sequence[ast.expr]) -> ast.expr:
+    return items[0] if len(items) == 1 else ast.BoolOp(ast.Or(), list(items))
+
+
+def _comparison(op: str, left: Value, right: Value) -> Value:
+    null = either(left.null, right.null)
+    code = compare(left.code, op, right.code)
+    return Value(both(code, negation(null)) if null is not None else code, DType.BOOL, null)
+
+
+def _either_value(a: Value, b: Value, op: str) -> Value:
+    """least/greatest ignore NULL, as in Spark and PostgreSQL."""
+    dtype = DType.FLOAT if DType.FLOAT in (a.dtype, b.dtype) else a.dtype
+    take_a = compare(a.code, op, b.code)
+    if b.null is not None:
+        take_a = _any([b.null, take_a])
+    if a.null is not None:
+        take_a = both(negation(a.null), take_a)
+    null = both(a.null, b.null) if a.null is not None and b.null is not None else None
+    return Value(choose(take_a, a.code, b.code), dtype, null)
+
+
+# --- aggregates ------------------------------------------------------------------------------------------------------
+
+
+def argument_step(expr: ex.Aggregate) -> str:
+    """The one step an aggregate ranges over."""
+    assert expr.argument is not None  # noqa: S101 - count(*) never reaches a condition
+    (step,) = ex.steps_of(expr.argument)
+    return step
+
+
+def compile_aggregate(compiler: Compiler, expr: ex.Aggregate) -> Value:
+    """An aggregate from its registers; the candidate event is included unless only earlier elements are meant."""
+    layout, step = compiler.layout, argument_step(expr)
+    assert expr.argument is not None  # noqa: S101
+    picks = {a.pick for a in ex.attributes(expr.argument)}
+    include = step == compiler.current and Pick.EACH_BEFORE not in picks
+    if isinstance(expr.argument, ex.Attribute) and expr.argument.name is None:
+        count = item("ri", const(layout.int_register("count", step)))
+        return Value(binary(count, ast.Add(), const(1)) if include else count, DType.INT)
+    column = layout.column(expr.argument)
+    candidate = compiler.read_column(column, name("e")) if include else None
+    if expr.function in layout.aggregates:
+        return _registered(layout, expr.function, step, column, candidate)
+    counted = item("ri", const(layout.int_register("icount", step, _key(column))))
+    if candidate is not None:
+        counted = binary(counted, ast.Add(), choose(candidate.null or const(False), const(0), const(1)))
+    if expr.function == "count":
+        return Value(counted, DType.INT)
+    empty = compare(counted, "=", const(0))
+    if expr.function in ("sum", "avg"):
+        total = _running(layout, "sum", step, column)
+        if candidate is not None:
+            total = binary(total, ast.Add(), choose(candidate.null or const(False), const(0), candidate.code))
+        if expr.function == "sum":
+            return Value(total, column.dtype, empty)
+        return Value(binary(total, ast.Div(), choose(empty, const(1), counted)), DType.FLOAT, empty)
+    if expr.function in ("min", "max"):
+        extreme = _running(layout, expr.function, step, column)
+        if candidate is not None:
+            before = binary(counted, ast.Sub(), choose(candidate.null or const(False), const(0), const(1)))
+            better = compare(candidate.code, "<" if expr.function == "min" else ">", extreme)
+            take = both(
+                negation(candidate.null or const(False)), _any([compare(before, "=", const(0)), better])
+            )
+            extreme = choose(take, candidate.code, extreme)
+        return Value(extreme, column.dtype, empty)
+    raise UnsupportedError("unsupported", f"{expr.function}() cannot be used here", span=expr.span)
+
+
+def _key(column: Derived) -> int:
+    """One number for a column of either matrix."""
+    return column.slot * 2 + (column.dtype is DType.FLOAT)
+
+
+def _running(layout: Layout, what: str, step: str, column: Derived) -> ast.expr:
+    if column.dtype is DType.FLOAT:
+        return item("rf", const(layout.float_register(what, step, _key(column))))
+    return item("ri", const(layout.int_register(what, step, _key(column))))
+
+
+def _registered(layout: Layout, function: str, step: str, column: Derived, candidate: Value | None) -> Value:
+    size = len(layout.aggregates[function].init)
+    slots = [layout.float_register(f"state:{function}:{j}", step, _key(column)) for j in range(size)]
+    state: ast.expr = ast.Tuple([item("rf", const(s)) for s in slots], ast.Load())
+    if candidate is not None:
+        stepped = call(f"step_{function}", state, call("float", candidate.code))
+        state = choose(candidate.null, state, stepped) if candidate.null is not None else stepped
+    result = call(f"final_{function}", state)
+    return Value(result, DType.FLOAT, compare(result, "!=", result))
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+def condition(tests: Iterable[ast.expr]) -> list[ast.stmt]:
+    """Return False as soon as a test fails."""
+    return [ast.If(negation(t), [ast.Return(const(False))], []) for t in tests]
+
+
+def dispatch(cases: Sequence[list[ast.stmt]], last: list[ast.stmt]) -> list[ast.stmt]:
+    """if k == 0: … elif k == 1: …, each case ending on its own."""
+    body: list[ast.stmt] = []
+    for k, case in enumerate(cases):
+        body.append(ast.If(compare(name("k"), "=", const(k)), case or [ast.Pass()], []))
+    return [*body, *last]
+
+
+def bound_test(layout: Layout, steps: Iterable[str]) -> list[ast.expr]:
+    return [compare(item("ri", const(layout.int_register("last", s))), ">=", const(0)) for s in steps]
+
+
+def compile_function(body: list[ast.stmt], signature: Any, names: dict[str, Any]) -> Callable[..., Any]:
+    """Compile a syntax tree to machine code; `names` are the only globals the code can see."""
+    arguments = ast.arguments([], [ast.arg(p) for p in _PARAMETERS], None, [], [], None, [])
+    function = ast.FunctionDef("generated", arguments, body, [], None)
+    module = ast.fix_missing_locations(ast.Module([function], []))
+    scope: dict[str, Any] = {"abs": abs, "float": float, "remainder": _remainder, **names}
+    exec(compile(module, "<whenabouts>", "exec"), scope)  # noqa: S102 - built from typed nodes, holds no user text
+    return numba.njit(signature, error_model="numpy")(scope["generated"])  # type: ignore[no-any-return]
+
+
+@numba.njit(error_model="numpy")
+def _remainder(a, b):  # type: ignore[no-untyped-def]
+    """SQL's %: the sign of the dividend."""
+    r = abs(a) % abs(b)
+    return r if a >= 0 else -r

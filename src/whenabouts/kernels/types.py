@@ -1,0 +1,124 @@
+"""What the kernels pass to one another: the event arrays of a batch, and growable output buffers.
+
+Events of one key stand together, in time order; `runs` holds the boundaries of the keys.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from whenabouts.kernels.program import F64, I64, Records, U64
+
+
+class Events(NamedTuple):
+    """A batch as the kernels see it. All arrays have one entry per event, except `runs` (boundaries) and the matrices."""
+
+    time: I64
+    bits: U64  # which steps the event can be, by type and conditions on itself
+    key: I64  # code of the key; asked only under strict contiguity
+    runs: I64
+    instant: I64  # index of the first event with the same key and time
+    after: I64  # index of the first later event (end of the run if none)
+    floats: F64  # derived columns, one row each
+    ints: I64
+
+
+class Limits(NamedTuple):
+    """Window and bounds of one call."""
+
+    span: int  # last - first <= span ticks; -1: no window
+    events: int  # 1: span counts events instead
+    budget: int  # partial matches (or graph nodes) one start may hold at once
+    drop: int  # 1: give up a start beyond its budget and count it; 0: stop
+    limit: int  # matches to find at most; -1: all
+
+
+@njit(cache=True)
+def instants(time, runs):  # type: ignore[no-untyped-def]
+    """For every event, the range of events at the same time in its run."""
+    n = time.size
+    instant = np.empty(n, np.int64)
+    after = np.empty(n, np.int64)
+    for r in range(runs.size - 1):
+        i = runs[r]
+        while i < runs[r + 1]:
+            j = i + 1
+            while j < runs[r + 1] and time[j] == time[i]:
+                j += 1
+            for k in range(i, j):
+                instant[k] = i
+                after[k] = j
+            i = j
+    return instant, after
+
+
+@njit(cache=True, inline="always")
+def within(events, limits, first, last):  # type: ignore[no-untyped-def]
+    """Whether the window can hold both events."""
+    if limits.span < 0:
+        return True
+    if limits.events == 1:
+        return events.after[last] - events.instant[first] <= limits.span
+    return events.time[last] - events.time[first] <= limits.span
+
+
+@njit(cache=True)
+def grown(array, size):  # type: ignore[no-untyped-def]
+    """The array, or a copy at least twice as long if it cannot hold `size` entries."""
+    if size <= array.size:
+        return array
+    bigger = np.empty(max(size, 2 * array.size), array.dtype)
+    bigger[: array.size] = array
+    return bigger
+
+
+@njit(cache=True)
+def grown_rows(array, rows):  # type: ignore[no-untyped-def]
+    """The same for a matrix of registers, by rows."""
+    if rows <= array.shape[0]:
+        return array
+    bigger = np.empty((max(rows, 2 * array.shape[0]), array.shape[1]), array.dtype)
+    bigger[: array.shape[0]] = array
+    return bigger
+
+
+FRAME = np.dtype([(n, "i8") for n in ("event", "position", "parent", "edge", "stopped", "state")])
+
+
+class Frames(NamedTuple):
+    """Partial matches of one start, as a stack: parents stand below their children. Registers have one row each.
+
+    `stopped` has a bit for each closure that takes no further element.
+    """
+
+    stack: Records
+    ints: I64
+    floats: F64
+
+
+class Output(NamedTuple):
+    """Matches so far: match m is events[ends[m-1]:ends[m]] in time order, each with its step."""
+
+    ends: I64
+    events: I64
+    steps: I64
+    fill: I64  # [matches, entries, starts given up, events already handled]
+
+
+@njit(cache=True)
+def new_output(size):  # type: ignore[no-untyped-def]
+    return Output(np.empty(size, np.int64), np.empty(4 * size, np.int64), np.empty(4 * size, np.int64), np.zeros(4, np.int64))
+
+
+@njit(cache=True)
+def room(out, entries):  # type: ignore[no-untyped-def]
+    """The output with space for one more match of so many entries."""
+    matches, used = out.fill[0], out.fill[1]
+    if matches < out.ends.size and used + entries <= out.events.size:
+        return out
+    return Output(
+        grown(out.ends, matches + 1), grown(out.events, used + entries), grown(out.steps, used + entries), out.fill
+    )

@@ -1,0 +1,114 @@
+"""Kernel output -> match rows.
+
+Idea: everything is columns. Events are grouped by step once; ids, keys and measures are gathered from the source table
+by row number; nothing is done per match in Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from whenabouts.kernels import entries as en
+from whenabouts.kernels.batch import Batch
+from whenabouts.kernels.program import I64, Program
+from whenabouts.kernels.types import Output as KernelOutput
+from whenabouts.matches import record
+from whenabouts.matches.measures import Measures
+from whenabouts.plan.bound import Bound
+
+
+def collect(
+    bound: Bound,
+    program: Program,
+    table: pa.Table,
+    batch: Batch,
+    out: KernelOutput,
+    *,
+    merge: bool = False,
+    safe: Any = None,
+    aggregates: Mapping[str, Any] | None = None,
+) -> pa.Table:
+    """The match rows of one kernel call. `merge` drops equal matches; `safe` is the extra column of COLLAPSED."""
+    count = int(out.fill[0])
+    grouped = en.entries_of(out.ends, out.events, out.steps, count, len(program.steps))
+    ids = _ids(bound, table)
+    digests = _digests(bound, program, grouped, ids, batch.rows)
+    schema = record.result_schema(bound, table.schema)
+    firsts, lasts = first_and_last(out, count)
+    names = [*([record.MATCH_ID, record.PATTERN]), *bound.key, record.START, record.END, record.CONFIDENCE, record.EVENTS]
+    first_rows = pa.array(batch.rows[firsts])
+    times = table.column(bound.schema.roles.lower)
+    columns: list[Any] = [
+        _texts(digests, count),
+        pa.repeat(bound.query.name, count),
+        *(_gather(table.column(k), first_rows) for k in bound.key),
+        _gather(times, first_rows),
+        _gather(times, pa.array(batch.rows[lasts])),
+        pa.array(np.ones(count)),
+        _events_map(program, grouped, ids, batch.rows),
+    ]
+    if safe is not None:
+        names.append(record.SAFE)
+        columns.append(pa.array(safe))
+    else:
+        measures = Measures(bound, program, table, batch.rows, grouped, dict(aggregates or {}))
+        for m in bound.query.measures:
+            names.append(m.name)
+            columns.append(measures.column(m.expr))
+    result = pa.table([_cast(c, schema.field(n).type) for c, n in zip(columns, names, strict=True)], schema=schema)
+    if merge and count:
+        result = result.filter(pa.array(en.distinct(digests, count)))
+    return result
+
+
+def _cast(column: Any, kind: pa.DataType) -> Any:
+    return column if column.type == kind else column.cast(kind)
+
+
+def first_and_last(out: KernelOutput, count: int) -> tuple[I64, I64]:
+    """The first and last event of every match."""
+    ends = out.ends[:count]
+    begins = np.concatenate([np.zeros(1, np.int64), ends])[:count]
+    return out.events[begins], out.events[ends - 1] if count else out.events[:0]
+
+
+def _gather(column: Any, rows: Any) -> Any:
+    taken = column.take(rows)
+    taken = taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
+    return taken.cast(taken.type.value_type) if pa.types.is_dictionary(taken.type) else taken
+
+
+def _ids(bound: Bound, table: pa.Table) -> Any:
+    name = bound.schema.roles.id
+    return pa.array(np.arange(table.num_rows, dtype=np.int64)) if name is None else table.column(name)
+
+
+def _digests(bound: Bound, program: Program, grouped: en.Entries, ids: Any, rows: I64) -> Any:
+    """Hash only ids that occur in matches."""
+    used = np.unique(grouped.events) if grouped.events.size else grouped.events
+    taken = _gather(ids, pa.array(rows[used]))
+    event_hash = np.zeros(rows.size, np.uint64)
+    if pa.types.is_integer(taken.type):
+        event_hash[used] = en.hashes_of_ints(np.asarray(taken.cast(pa.int64(), safe=False).fill_null(0)))
+    else:
+        event_hash[used] = en.hashes_of_texts(*en.text_buffers(taken.cast(pa.string()).fill_null("")))
+    names = pa.array(program.steps, pa.string())
+    step_hash = en.hashes_of_texts(*en.text_buffers(names))
+    return en.match_digests(grouped, step_hash, event_hash, record.seed_of(bound.query))
+
+
+def _texts(digests: Any, count: int) -> Any:
+    offsets = np.arange(0, 32 * count + 1, 32, dtype=np.int32)
+    return pa.Array.from_buffers(pa.string(), count, [None, pa.py_buffer(offsets), pa.py_buffer(digests)])
+
+
+def _events_map(program: Program, grouped: en.Entries, ids: Any, rows: I64) -> Any:
+    values = _gather(ids, pa.array(rows[grouped.events]))
+    lists = pa.ListArray.from_arrays(pa.array(grouped.items, pa.int32()), values)
+    names = pc.take(pa.array(program.steps, pa.string()), pa.array(grouped.step))
+    return pa.MapArray.from_arrays(pa.array(grouped.bounds, pa.int32()), names, lists)

@@ -1,0 +1,98 @@
+"""The match row: what every engine returns for a match (DESIGN section 2).
+
+`match_id`, `pattern`, the key columns, `start`, `end`, `confidence`, `events` (step -> list of event ids), and the
+RETURN columns. The id depends on the query's text and on which events play which step, on nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from whenabouts.events.schema import DType, Schema
+from whenabouts.plan.bound import Bound
+from whenabouts.plan.expressions import Attribute, Expr, Pick
+from whenabouts.plan.pattern import Measure, Output, Query
+from whenabouts.plan.render import render
+from whenabouts.plan.typing import infer
+
+MATCH_ID, PATTERN, START, END, CONFIDENCE, EVENTS, SAFE = (
+    "match_id",
+    "pattern",
+    "start",
+    "end",
+    "confidence",
+    "events",
+    "safe",
+)
+
+
+def query_version(query: Query) -> str:
+    """Sixteen hexadecimal digits that change with anything that decides which matches exist."""
+    decisive = replace(query, measures=(), limit=None, output=Output.EACH)
+    return hashlib.sha256(render(decisive).encode()).hexdigest()[:16]
+
+
+def seed_of(query: Query) -> np.uint64:
+    return np.uint64(int(query_version(query), 16))
+
+
+def id_type(bound: Bound, table: pa.Schema) -> pa.DataType:
+    """The type of event ids in results; a table without an id column uses row numbers."""
+    if bound.schema.roles.id is None:
+        return pa.int64()
+    kind = table.field(bound.schema.roles.id).type
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def result_schema(bound: Bound, table: pa.Schema) -> pa.Schema:
+    """The Arrow schema of the result, known without matching anything."""
+    query, fields = bound.query, []
+    keys = [pa.field(k, _plain(table.field(k).type)) for k in bound.key]
+    time = table.field(bound.schema.roles.lower).type
+    ids = id_type(bound, table)
+    if query.output is Output.TOTAL:
+        fields = [pa.field(PATTERN, pa.string()), *keys]
+        return pa.schema([*fields, *(pa.field(m.name, _total_type(m, bound.schema, time)) for m in query.measures)])
+    fields = [pa.field(MATCH_ID, pa.string()), pa.field(PATTERN, pa.string()), *keys]
+    fields += [pa.field(START, time), pa.field(END, time), pa.field(CONFIDENCE, pa.float64())]
+    fields.append(pa.field(EVENTS, pa.map_(pa.string(), pa.list_(ids))))
+    if query.output is Output.COLLAPSED:
+        return pa.schema([*fields, pa.field(SAFE, pa.bool_())])
+    return pa.schema([*fields, *(pa.field(m.name, measure_type(m.expr, bound, table)) for m in query.measures)])
+
+
+def measure_type(expr: Expr, bound: Bound, table: pa.Schema) -> pa.DataType:
+    """The Arrow type of a RETURN item."""
+    if isinstance(expr, Attribute):
+        kind = id_type(bound, table) if expr.name is None else _plain(table.field(expr.name).type)
+        return pa.list_(kind) if expr.pick is Pick.EACH else kind
+    return arrow_type(infer(expr, bound.schema), bound.schema)
+
+
+def arrow_type(dtype: DType, schema: Schema) -> pa.DataType:
+    """The Arrow type of a computed value."""
+    unit = schema.time_unit
+    if dtype is DType.TIME:
+        return pa.timestamp(unit) if unit else pa.int64()
+    if dtype is DType.DURATION:
+        return pa.duration(unit) if unit else pa.int64()
+    return {
+        DType.INT: pa.int64(),
+        DType.FLOAT: pa.float64(),
+        DType.BOOL: pa.bool_(),
+        DType.STRING: pa.string(),
+        DType.NULL: pa.int64(),
+    }[dtype]
+
+
+def _total_type(measure: Measure, schema: Schema, time: pa.DataType) -> pa.DataType:
+    dtype = infer(measure.expr, schema)
+    return time if dtype is DType.TIME else arrow_type(dtype, schema)
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
