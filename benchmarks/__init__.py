@@ -1,0 +1,1 @@
+"""Benchmarks: named inputs, checked answers, results kept as text. Start with README.md."""

@@ -1,0 +1,19 @@
+"""Named streams: repeatable, in time order, kept as Parquet."""
+
+import pyarrow.parquet as pq
+import pytest
+
+from benchmarks import data
+
+
+@pytest.mark.parametrize("stream", [data.uniform_types, data.kleene_stream, data.random_walk])
+def test_streams_are_repeatable_and_cached_in_time_order(stream, monkeypatch, tmp_path):
+    monkeypatch.setattr(data, "DATA", tmp_path)
+    table = stream(1000, keys=7)
+    assert table.column_names == ["id", "type", "time", "key", "v"]
+    assert table.equals(stream(1000, keys=7))
+    assert not table.equals(stream(1000, keys=7, seed=2))
+    folder = data.parquet(stream, 1000, keys=7, files=3, row_group=100)
+    assert len(list(folder.iterdir())) == 3
+    assert pq.read_table(folder).equals(table)
+    assert data.parquet(stream, 1000, keys=7, files=3, row_group=100) == folder
