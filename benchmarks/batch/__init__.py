@@ -1,0 +1,1 @@
+"""Whole queries, in one process and on Spark."""

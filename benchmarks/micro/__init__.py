@@ -1,0 +1,1 @@
+"""One kernel or one step of the engine at a time."""
