@@ -1,0 +1,1 @@
+"""The PyPI package pandas-match-recognize as a peer."""
