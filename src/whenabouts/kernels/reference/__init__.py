@@ -1,1 +1,5 @@
-"""The slow, obvious twin of each kernel, which defines the meaning."""
+"""The slow, obvious twin of each kernel, which defines the meaning.
+
+`matching.match` is docs/semantics.md for exact times: read its first lines to see where each rule is found. `results`
+computes what RETURN asks for from the matches.
+"""
