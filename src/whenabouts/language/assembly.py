@@ -100,7 +100,12 @@ def measure(expr: Expr, alias: str | None = None) -> Measure:
 
 def _expanded(item: Item) -> tuple[Item, ...]:
     """`a.(x, y)` are two items."""
-    if not (isinstance(item.expr, Call) and item.expr.function == forms.EXPANSION):
+    if not isinstance(item.expr, Call):
+        return (item,)
+    if item.expr.function != forms.EXPANSION:
+        misplaced = forms.misplaced(item.expr)
+        if misplaced is not None:
+            raise misplaced
         return (item,)
     if item.alias is not None:
         message = f"one name, {item.alias}, for several columns"

@@ -117,9 +117,8 @@ def _role_column(node: Attribute, name: str, schema: Schema, *, returned: bool) 
         if roles.lower == roles.upper:
             return replace(node, name=roles.lower)
         message = f"the time of {node.step} is an interval, not one value"
-        raise UnsupportedError(
-            "unsupported", message, span=node.span, hint=f"{node.step}.{roles.lower} or {node.step}.{roles.upper}"
-        )
+        hint = f"write {node.step}.{roles.lower} or {node.step}.{roles.upper}"
+        raise UnsupportedError("unsupported", message, span=node.span, hint=hint)
     if name == "type" and roles.type in schema.columns:
         return replace(node, name=roles.type)
     if name == "id" and roles.id is not None:

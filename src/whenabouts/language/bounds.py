@@ -56,7 +56,7 @@ def _check_quantifier(node: Repeat) -> None:
     if max(node.low, high) > limits.MAX_REPEAT:
         raise QueryError("limit", f"a quantifier is larger than {limits.MAX_REPEAT:,}", span=node.span)
     if node.low < 0 or high < node.low or node.high == 0:
-        message = f"the quantifier {{{node.low},{'' if node.high is None else node.high}}} allows nothing"
+        message = "this quantifier allows nothing"
         raise QueryError("invalid-pattern", message, span=node.span, hint="write {2,4} for two to four")
 
 
@@ -104,6 +104,12 @@ def _check_number(value: float, span: Span | None) -> None:
             raise QueryError("limit", "this integer is too large", span=span, hint=hint)
     elif not math.isfinite(value):
         raise QueryError("limit", "this number is too large for a float", span=span)
+
+
+def check_limit(count: int, span: Span | None = None) -> None:
+    """LIMIT asks for at least one match."""
+    if not 1 <= count <= limits.INT64_MAX:
+        raise QueryError("limit", "LIMIT must be at least 1 and fit into 64 bits", span=span)
 
 
 def check_text(text: str, span: Span | None = None) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from whenabouts.errors import QueryError, UnsupportedError
-from whenabouts.language.bounds import check_size, check_text
+from whenabouts.language.bounds import check_limit, check_size, check_text
 from whenabouts.language.limits import INT64_MAX
 from whenabouts.language.references import check_condition, check_item, check_total
 from whenabouts.language.shapes import check_shapes
@@ -68,8 +68,7 @@ def _check_output(query: Query) -> None:
         message = "RETURN COLLAPSED stands for matches under skip_till_any_match"
         raise UnsupportedError("unsupported", message, hint="add AND skip_till_any_match to WHERE")
     if query.limit is not None:
-        if not 1 <= query.limit <= INT64_MAX:
-            raise QueryError("limit", f"LIMIT {query.limit} must be at least 1 and fit into 64 bits")
+        check_limit(query.limit)
         if query.output is Output.TOTAL:
             message = "LIMIT with RETURN TOTAL would add up an arbitrary part of the matches"
             raise UnsupportedError("unsupported", message, hint="leave LIMIT out")
@@ -78,8 +77,7 @@ def _check_output(query: Query) -> None:
 def _check_window(window: Window) -> None:
     is_int = isinstance(window.amount, int)
     if not 0 < window.amount <= INT64_MAX:  # also refuses NaN
-        message = f"the window WITHIN {window.amount} must be longer than 0 and fit into 64 bits"
-        raise QueryError("limit", message, span=window.span)
+        raise QueryError("limit", "a window must be longer than 0 and fit into 64 bits", span=window.span)
     if window.unit == "event" and not is_int:
         raise QueryError("syntax", "the number of events must be a whole number", span=window.span)
     if window.unit == "event" and window.inclusive:

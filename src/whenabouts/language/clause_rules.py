@@ -9,6 +9,7 @@ from lark import Token
 
 from whenabouts.errors import QueryError, did_you_mean
 from whenabouts.language.assembly import CLAUSES, Clause, Condition, Item, Returned, assemble
+from whenabouts.language.bounds import check_limit
 from whenabouts.language.condition_rules import number_value
 from whenabouts.language.durations import unit_named
 from whenabouts.language.forms import cover
@@ -59,7 +60,9 @@ class ClauseRules:
         return Clause(keyword, Returned(Output.EACH, tuple(r for r in rest if isinstance(r, Item))))
 
     def limit(self, keyword: Token, number: Token) -> Clause:
-        return Clause(keyword, whole_number(number, "LIMIT"))
+        count = whole_number(number, "LIMIT")
+        check_limit(count, span_of(number))
+        return Clause(keyword, count)
 
     def item(self, expr: Expr, *rest: Token) -> Item:
         return Item(expr, str(rest[-1]) if rest else None)

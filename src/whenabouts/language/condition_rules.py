@@ -185,7 +185,7 @@ class ConditionRules:
             return Place(Pick.PREVIOUS)
         span = cover(name, number)
         if name.lower() == "i" and op == "+":
-            raise _unsupported_place("a condition looks back, not ahead", span, "write b[i-1] for the smaller index")
+            raise _unsupported_place("a condition looks back, not ahead", span, "compare b[i] with b[i-1]")
         raise _unsupported_place(f"[{name}{op}{number}] is not an element", span)
 
     def place_length(self, step: Token, _: Token, word: Token) -> Place:

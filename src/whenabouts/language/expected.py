@@ -14,7 +14,7 @@ from lark import Token
 
 from whenabouts.errors import QueryError, Span
 from whenabouts.language.assembly import CLAUSES
-from whenabouts.language.tokens import span_of
+from whenabouts.language.tokens import STRATEGY_STARTS, STRATEGY_WORDS, SYMBOLS, span_of
 from whenabouts.plan.render import RESERVED_WORDS
 
 # (all of these fit, how that is called, what it covers), most telling first
@@ -41,28 +41,13 @@ GROUPS: tuple[tuple[frozenset[str], str, frozenset[str]], ...] = tuple(
         ("PLUS STAR PERCENT", "an operator", "PLUS MINUS STAR SLASH PERCENT"),
         ("IN BETWEEN LIKE", "IN, BETWEEN or LIKE", "IN BETWEEN LIKE"),
         ("WHERE WITHIN", f"a clause ({', '.join(CLAUSES)})", " ".join(CLAUSES)),
-        ("AND OR", "AND or OR", "AND OR"),
-        ("NAME", "a name", "NAME"),
+        ("AND OR", "AND, OR", "AND OR"),
         ("NUMBER", "a number", "NUMBER"),
     )
 )
-SIGNS = {
-    "LPAR": "(",
-    "RPAR": ")",
-    "LSQB": "[",
-    "RSQB": "]",
-    "LBRACE": "{",
-    "RBRACE": "}",
-    "COMMA": ",",
-    "DOT": ".",
-    "BAR": "|",
-    "PLUS": "+",
-    "MINUS": "-",
-    "STAR": "*",
-    "QUESTION": "?",
-    "DOTS": "..",
-}
+SIGN_WORDS = {kind: f"'{sign}'" for sign, (kind, _) in SYMBOLS.items() if kind not in ("CMP", "AND", "OR", "UNION")}
 UNSAID = frozenset(("SEMICOLON", "BANG", "LBRACE"))
+ENDS_NAME = frozenset(("COMMA", "RPAR", "BAR", "LSQB"))
 CLOSING = {"LPAR": ")", "LSQB": "]", "LBRACE": "}"}
 
 
@@ -87,7 +72,8 @@ def explain(tokens: list[Token], position: int, accepted: set[str]) -> QueryErro
     place = Place(tokens, position, accepted)
     end = (tokens[-1].end_pos or 0) if tokens else 0
     span = Span(end, end + 1) if place.found is None else span_of(place.found)
-    message = f"{_found(place.found)} does not fit here: expected {_listed(accepted)}"
+    listed = _listed(accepted, name="a unit of time" if _behind(place) == "NUMBER" else "a name")
+    message = f"{_found(place.found)} does not fit here: expected {listed}"
     return QueryError("syntax", message, span=span, hint=_hint(place))
 
 
@@ -101,7 +87,7 @@ def _found(token: Token | None) -> str:
     return f"{token.type} ({token})" if token.type in RESERVED_WORDS and token != token.type else str(token)[:60]
 
 
-def _listed(accepted: set[str]) -> str:
+def _listed(accepted: set[str], name: str) -> str:
     left = set(accepted)
     phrases = []
     for needed, phrase, covered in GROUPS:
@@ -109,7 +95,8 @@ def _listed(accepted: set[str]) -> str:
             phrases.append(phrase)
             left -= covered
     left = left - UNSAID if phrases else left
-    phrases += [f"'{SIGNS[kind]}'" if kind in SIGNS else kind for kind in sorted(left - {"$END"})]
+    words = SIGN_WORDS | {"NAME": name}
+    phrases += [words.get(kind, kind) for kind in sorted(left - {"$END"})]
     phrases += ["the end of the query"] if "$END" in left else []
     return phrases[0] if len(phrases) == 1 else ", ".join(phrases[:-1]) + " or " + phrases[-1]
 
@@ -120,6 +107,11 @@ def _listed(accepted: set[str]) -> str:
 def _reserved(place: Place) -> str | None:
     found = place.found
     if found is None or found.type not in RESERVED_WORDS or "NAME" not in place.accepted:
+        return None
+    after = [token.type for token in place.tokens[place.position + 1 : place.position + 3]]
+    if found.type in CLAUSES and not any(
+        kind in ENDS_NAME for kind in (after[1:] if after[:1] == ["NAME"] else after[:1])
+    ):
         return None
     if "QUOTED" in place.accepted:
         return f'{found.type} is a word of the language; as a name, write it in quotes: "{found}"'
@@ -136,13 +128,21 @@ def _misspelt(place: Place) -> str | None:
 
 def _misspelt_before(place: Place) -> str | None:
     """`SEQUENCE(A a)` and `PATTERN A a WERE a.v > 1`: the odd word is read as a name, what follows does not fit."""
-    before = place.before
-    follows = place.found is not None and (place.found.type == "LPAR" or "NAME" not in place.accepted)
-    if before is None or before.type != "NAME" or not follows:
+    if place.found is None or (place.found.type != "LPAR" and "NAME" in place.accepted and _behind(place) != "NAME"):
         return None
     words = {"SEQUENCE": "SEQ", "ALL": "AND"} | {w: w for w in ("SEQ", *CLAUSES)}
-    near = difflib.get_close_matches(before[:40].upper(), words, n=1, cutoff=0.7)
-    return f"did you mean {words[near[0]]} instead of {before}?" if near else None
+    for before in reversed(place.tokens[max(0, place.position - 2) : place.position]):
+        near = difflib.get_close_matches(before[:40].upper(), words, n=1, cutoff=0.7) if before.type == "NAME" else []
+        if near:
+            return f"did you mean {words[near[0]]} instead of {before}?"
+    return None
+
+
+def _half_strategy(place: Place) -> str | None:
+    before = place.before
+    if before is None or before.type != "NAME" or before.lower() not in STRATEGY_STARTS:
+        return None
+    return "the strategies are " + ", ".join(" ".join(words) for words in STRATEGY_WORDS) + ", latest"
 
 
 def _unclosed(place: Place) -> str | None:
@@ -161,6 +161,10 @@ def _kind(place: Place) -> str:
     return "$END" if place.found is None else place.found.type
 
 
+def _next(place: Place) -> str:
+    return place.tokens[place.position + 1].type if place.position + 1 < len(place.tokens) else ""
+
+
 def _behind(place: Place) -> str:
     return "" if place.before is None else place.before.type
 
@@ -175,14 +179,16 @@ HINTS: tuple[tuple[Callable[[Place], bool], str], ...] = (
         "a quantifier stands behind the type: B+ b[]",
     ),
     (lambda p: _kind(p) == "CMP" and "AND" in p.accepted, "write a.v < b.v AND b.v < c.v"),
-    (lambda p: _kind(p) == "DOT" and _behind(p) == "NUMBER", "a number needs a digit on both sides of the point: 0.5"),
-    (lambda p: _kind(p) == "NUMBER" and _behind(p) == "DOT", "a number needs a digit before the point: 0.5"),
+    (
+        lambda p: _kind(p) == "DOT" and "NUMBER" in (_behind(p), _next(p)),
+        "a number needs a digit on both sides of the point: 0.5",
+    ),
     (lambda p: _kind(p) == "RPAR" and _behind(p) == "COMMA", "leave out the comma before )"),
 )
 
 
 def _hint(place: Place) -> str | None:
-    for special in (_unclosed, _misspelt, _reserved, _misspelt_before):
+    for special in (_half_strategy, _reserved, _unclosed, _misspelt, _misspelt_before):
         hint = special(place)
         if hint is not None:
             return hint

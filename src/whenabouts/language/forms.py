@@ -22,6 +22,24 @@ EXPANSION = "()"  # a.(x, y) in RETURN
 STRATEGIES = tuple(str(s) for s in Strategy)
 
 
+def misplaced(form: Call) -> QueryError | None:
+    """The error for a form that stands where only values may."""
+    if form.function == EQUIVALENCE:
+        message, hint = "[attr] can stand only in WHERE, joined with AND", "WHERE [node] AND a.v > 5"
+    elif form.function == EXPANSION:
+        message, hint = "several columns of an event can stand only as a RETURN item", "RETURN a.(x, y)"
+    elif form.function in STRATEGIES:
+        return misplaced_strategy(form.function, form.span)
+    else:
+        return None
+    return QueryError("syntax", message, span=form.span, hint=hint)
+
+
+def misplaced_strategy(name: str, span: Span | None) -> QueryError:
+    """The error for a selection strategy inside a condition or value."""
+    return QueryError("syntax", f"{name.lower()} can stand only in WHERE, joined with AND", span=span)
+
+
 def cover(first: Token | Expr | Pattern, last: Token | Expr | Pattern) -> Span | None:
     """From the start of the first to the end of the last."""
     start = span_of(first) if isinstance(first, Token) else first.span

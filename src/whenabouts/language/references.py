@@ -33,6 +33,10 @@ class Use(NamedTuple):
 
 def check_condition(condition: Expr, steps: Steps) -> None:
     """One conjunct of WHERE."""
+    if isinstance(condition, Attribute) and condition.name is None and condition.step not in steps:
+        message = f"{condition.step} is neither a step nor a selection strategy"
+        hint = did_you_mean(condition.step, (*steps, *forms.STRATEGIES))
+        raise QueryError("unknown-name", message, span=condition.span, hint=hint)
     uses = list(_uses(condition, steps))
     for reference, aggregate in uses:
         if aggregate is None:
@@ -67,7 +71,7 @@ def check_item(expr: Expr, steps: Steps) -> None:
             raise UnsupportedError("unsupported", "lists are not computed with", span=reference.span, hint=hint)
         if info.many and reference.pick in ITERATING:
             name = reference.name or "v"
-            hint = f"{info.name}[].{name}, {info.name}[last].{name} or avg({info.name}[].{name})"
+            hint = f"write {info.name}[].{name}, {info.name}[last].{name} or avg({info.name}[].{name})"
             message = f"{shown}: a match has one row, but {info.name} has many events"
             raise QueryError("wrong-reference", message, span=reference.span, hint=hint)
         if not info.many:
@@ -94,7 +98,8 @@ def check_total(expr: Expr, steps: Steps) -> None:
             raise QueryError("wrong-reference", message, span=reference.span)
         if info.many and reference.pick is not Pick.EACH:
             message = f"{_shown(reference)}: {info.name} has many events"
-            raise QueryError("wrong-reference", message, span=reference.span, hint=f"{info.name}[].{reference.name}")
+            hint = f"write {info.name}[].{reference.name}"
+            raise QueryError("wrong-reference", message, span=reference.span, hint=hint)
         if not info.many:
             _check_not_indexed(reference)
 
@@ -142,15 +147,15 @@ def _argument(aggregate: Aggregate, steps: Steps, *, total: bool) -> list[Attrib
             message = f"{_shown(aggregate)}: an aggregate inside an aggregate"
             raise UnsupportedError("unsupported", message, span=node.span)
         info = _require_step(node, steps)
-        _check_argument(aggregate, node, info, total=total)
         references.append(node)
         first = references[0]
         if (node.step, node.pick) != (first.step, first.pick):
             message = f"{_shown(aggregate)} mixes {_shown(first)} and {_shown(node)}: an aggregate reads one group"
             raise UnsupportedError("unsupported", message, span=node.span)
+        _check_argument(aggregate, node, info, total=total)
     if not references:
         message = f"{_shown(aggregate)} reads no events"
-        raise QueryError("wrong-reference", message, span=aggregate.span, hint=f"{function}(b[].v)")
+        raise QueryError("wrong-reference", message, span=aggregate.span, hint=f"write {function}(b[].v)")
     return references
 
 
@@ -161,12 +166,10 @@ def _require_step(reference: Attribute, steps: Steps) -> StepInfo:
     info = steps.get(reference.step)
     if info is not None:
         return info
-    if reference.name is None and reference.pick is Pick.CURRENT:
-        message = f"{reference.step} is neither a step nor a selection strategy"
-        known = [*steps, *forms.STRATEGIES]
-    else:
-        message, known = f"no step is called {reference.step}", list(steps)
-    raise QueryError("unknown-name", message, span=reference.span, hint=did_you_mean(reference.step, known))
+    if reference.name is None and reference.step.lower() in forms.STRATEGIES:
+        raise forms.misplaced_strategy(reference.step, reference.span)
+    message = f"no step is called {reference.step}"
+    raise QueryError("unknown-name", message, span=reference.span, hint=did_you_mean(reference.step, steps))
 
 
 def _check_single(reference: Attribute, steps: Steps) -> None:
@@ -177,7 +180,7 @@ def _check_single(reference: Attribute, steps: Steps) -> None:
     if reference.pick in LISTS and info.many:
         element = f"{info.name}[i].{reference.name}"
         message = f"{_shown(reference)} is a list, a condition needs one value"
-        hint = f"{element}, {info.name}[last].{reference.name} or avg({_shown(reference)})"
+        hint = f"write {element}, {info.name}[last].{reference.name} or avg({_shown(reference)})"
         raise QueryError("wrong-reference", message, span=reference.span, hint=hint)
     if not info.many or info.absent:
         _check_not_indexed(reference)
@@ -187,25 +190,25 @@ def _check_not_indexed(reference: Attribute) -> None:
     if reference.pick is not Pick.CURRENT:
         step, name = reference.step, reference.name
         message = f"{_shown(reference)}: {step} is a single event, not a closure"
-        hint = step if name is None else f"{step}.{name}"
+        hint = f"write {step if name is None else f'{step}.{name}'}"
         raise QueryError("wrong-reference", message, span=reference.span, hint=hint)
 
 
 def _check_argument(aggregate: Aggregate, reference: Attribute, info: StepInfo, *, total: bool) -> None:
     function, name, step = aggregate.function, reference.name, info.name
     if name is None and (function not in ("count", "first", "last") or aggregate.argument is not reference):
-        message = f"{_shown(aggregate)}: {step} is an event, not a value"
-        raise QueryError("wrong-reference", message, span=reference.span, hint=f"{function}({step}[].column)")
+        message, group = f"{_shown(aggregate)}: {step} is an event, not a value", step + "[]" * info.many
+        raise QueryError("wrong-reference", message, span=reference.span, hint=f"write {function}({group}.column)")
     if total:
         return
     if info.absent or not info.many:
         message = f"{_shown(aggregate)}: {step} is {'absent' if info.absent else 'a single event, not a closure'}"
-        hint = None if info.absent or name is None else f"{step}.{name}"
+        hint = None if info.absent or name is None else f"write {step}.{name}"
         raise QueryError("wrong-reference", message, span=reference.span, hint=hint)
     if reference.pick not in LISTS:
         column = "" if name is None else f".{name}"
         message = f"{_shown(aggregate)} reads one event instead of a group"
-        hint = f"{function}({step}[]{column}), or {function}({step}[..i-1]{column}) over those before {step}[i]"
+        hint = f"write {function}({step}[]{column}), or {function}({step}[..i-1]{column}) over those before {step}[i]"
         raise QueryError("wrong-reference", message, span=reference.span, hint=hint)
 
 
@@ -213,23 +216,16 @@ def _refuse_event(reference: Attribute, steps: Steps) -> NoReturn:
     step = reference.step
     message = f"{_shown(reference)} is an event, a condition or value needs one of its columns"
     index = "[i]" if steps[step].many else ""
-    raise QueryError("wrong-reference", message, span=reference.span, hint=f"{step}{index}.column")
+    raise QueryError("wrong-reference", message, span=reference.span, hint=f"write {step}{index}.column")
 
 
 # ---------------------------------------------------------------- calls
 
 
 def _check_call(node: Call) -> None:
-    if node.function == forms.EQUIVALENCE:
-        hint = "WHERE [node] AND a.v > 5"
-        message = "[attr] can stand only in WHERE, joined with AND"
-        raise QueryError("syntax", message, span=node.span, hint=hint)
-    if node.function == forms.EXPANSION:
-        message = "several columns of an event can stand only as a RETURN item"
-        raise QueryError("syntax", message, span=node.span, hint="RETURN a.(x, y)")
-    if node.function in forms.STRATEGIES:
-        message = f"{node.function} can stand only in WHERE, joined with AND"
-        raise QueryError("syntax", message, span=node.span)
+    misplaced = forms.misplaced(node)
+    if misplaced is not None:
+        raise misplaced
     function = FUNCTIONS.get(node.function)
     if function is None:
         _unknown_function(node.function, node.span)

@@ -113,5 +113,5 @@ def _check_brackets_as_written(query: Query, text: str) -> None:
             behind = text[reference.span.start + len(reference.step) : reference.span.end]
             if behind.lstrip().startswith("["):
                 message = f"{reference.step} is a single event, not a closure"
-                hint = f"{reference.step}.{reference.name}"
+                hint = f"write {reference.step}.{reference.name}"
                 raise QueryError("wrong-reference", message, span=reference.span, hint=hint)

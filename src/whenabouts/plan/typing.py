@@ -200,7 +200,7 @@ class _Typing:
                 span=expr.span,
                 hint="use a timestamp column as the time",
             )
-        return self._common(expr.arguments, types) if function.result is None else function.result
+        return self._common(expr, types) if function.result is None else function.result
 
     def arithmetic(self, expr: Arithmetic) -> DType:
         left, right = self.of(expr.left), self.of(expr.right)
@@ -269,7 +269,7 @@ class _Typing:
         if not self._fits(left, first, right, second):
             self._mismatch("cannot compare {} with {}", whole, left, right, first, second)
         if BOOL in (first, second) and op not in ("=", "!="):
-            self._mismatch(f"{op} needs an order, but {{}} and {{}}", whole, left, right, first, second)
+            self._mismatch(f"{op} needs an order, which {{}} and {{}} do not have", whole, left, right, first, second)
 
     def _fits(self, left: Expr, first: DType, right: Expr, second: DType) -> bool:
         pair = {first, second}
@@ -292,18 +292,18 @@ class _Typing:
             for node in walk(number)
         )
 
-    def _common(self, arguments: tuple[Expr, ...], types: list[DType]) -> DType:
-        chosen, kind = arguments[0], types[0]
-        for argument, other in zip(arguments, types, strict=True):
+    def _common(self, call: Call, types: list[DType]) -> DType:
+        chosen, kind = call.arguments[0], types[0]
+        for argument, other in zip(call.arguments, types, strict=True):
             if not self._fits(chosen, kind, argument, other):
-                whole = arguments[0]
-                self._mismatch("{} and {} have no type in common", whole, chosen, argument, kind, other)
+                self._mismatch("{} and {} have no type in common", call, chosen, argument, kind, other)
             if kind is NULL or _wider(other, kind):
                 chosen, kind = argument, other
         return kind
 
     def _wrong_argument(self, function: str, allowed: Iterable[DType], argument: Expr | None, given: DType) -> NoReturn:
-        needs = " or ".join(WORDS[t] for t in DType if t in allowed and t is not NULL)
+        *others, last = (WORDS[t] for t in DType if t in allowed and t is not NULL)
+        needs = f"{', '.join(others)} or {last}" if others else last
         shown = "" if argument is None else shorten(render_expr(argument))
         span = None if argument is None else argument.span
         raise QueryError("type-mismatch", f"{function} needs {needs}, but {shown} is {WORDS[given]}", span=span)
