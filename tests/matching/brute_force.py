@@ -54,9 +54,8 @@ class Word:
                 return any(self.member(q, i, j, f"{path}{n}.") for n, q in enumerate(parts))
             case AllOf():
                 return any(self.member(s, i, j, where) for s, where in orders(p, path))
-            case Repeat(part, low, _):
-                enough = 0 if self.member(part, 0, 0, path + "r.") else low
-                return any(len(starts) >= enough for starts in self.splits(p, i, j, path))
+            case Repeat(_, low, _):
+                return any(len(starts) >= low for starts in self.splits(p, i, j, path))
         raise AssertionError(p)
 
     def cuts(self, parts, i, j, path, n=0):
@@ -80,13 +79,12 @@ class Word:
 
     def another(self, p, starts, path):
         """Whether the closure may have its last element start where it does."""
-        need = 0 if skippable(p.part) else p.low
-        high = p.high if not self.shortest else max(need, 1)
+        high = p.high if not self.shortest else max(p.low, 1)
         if high is not None and len(starts) > high:
             return False
         for position, label in self.stops:
             before = sum(s < position for s in starts)
-            if label == path and starts[0] < position <= starts[-1] and before >= need:
+            if label == path and starts[0] < position <= starts[-1] and before >= p.low:
                 return False
         return True
 
@@ -148,12 +146,11 @@ class Word:
 
     def further_in_closure(self, p, i, j, path):
         found = set()
-        need = 0 if skippable(p.part) else p.low
         for k in range(i, j):
             for starts in self.splits(p, i, k, path):
                 if self.another(p, (*starts, k), path):
                     inside = self.further(p.part, k, j, path + "r.")
-                    again = j - k == 1 and len(starts) >= max(need, 1)
+                    again = j - k == 1 and len(starts) >= max(p.low, 1)
                     found |= {path} if again and inside else inside
         return found
 
@@ -167,18 +164,6 @@ def orders(p, path):
     """AND as sequences."""
     for chosen in permutations(range(len(p.parts))):
         yield Sequence(tuple(p.parts[n] for n in chosen)), tuple(f"{path}{n}." for n in chosen)
-
-
-def skippable(p):
-    """Whether the pattern can be passed without an event and without an absent part."""
-    match p:
-        case Step() | Absent():
-            return False
-        case Choice(parts):
-            return any(map(skippable, parts))
-        case Repeat(part, low, _):
-            return low == 0 or skippable(part)
-    return all(map(skippable, p.parts))
 
 
 def together(found):
