@@ -94,8 +94,10 @@ def _check_function(name: str, role: str, function: object, arguments: int) -> N
 
 
 def _same(old: UserAggregate, new: UserAggregate) -> bool:
-    same_code = _code(old.step) == _code(new.step) and _code(old.final) == _code(new.final)
-    return old.init == new.init and same_code
+    try:
+        return old.init == new.init and _code(old.step) == _code(new.step) and _code(old.final) == _code(new.final)
+    except ValueError:  # captured arrays cannot be compared
+        return False
 
 
 def _code(function: Any) -> tuple[object, ...]:
