@@ -2,9 +2,8 @@
 
 Problem: a query must be refused before it runs when its types do not fit, with a message that shows both sides. Idea:
 one rule per node kind over seven value types; arithmetic is a table. Two readings share the rules: *as written*, where
-a number is no time ("15 what?") unless the clock itself is a plain integer, and *bound* (the default), where times and
-durations have already become integers. Invariant: an expression that passes as written passes after binding, with the
-same type.
+a number is no time ("15 what?") unless the clock itself is a plain integer, and *bound* (the default), where literal
+times and durations have already become integers. Invariant: what passes as written passes after binding.
 """
 
 from __future__ import annotations

@@ -1,0 +1,234 @@
+"""Random queries that pass the checks, for round trips and fuzzing."""
+
+from itertools import count
+
+from hypothesis import strategies as st
+
+from whenabouts.errors import WhenaboutsError
+from whenabouts.language.check import RESULT_COLUMNS, check
+from whenabouts.language.durations import NANOSECONDS
+from whenabouts.language.forms import all_true, any_true
+from whenabouts.plan.expressions import (
+    Aggregate,
+    Arithmetic,
+    Attribute,
+    Between,
+    Call,
+    Compare,
+    DurationLiteral,
+    In,
+    IsNull,
+    Like,
+    Literal,
+    Negate,
+    Not,
+    Pick,
+    conjuncts,
+)
+from whenabouts.plan.pattern import (
+    Absent,
+    AllOf,
+    Choice,
+    Closure,
+    Measure,
+    Output,
+    Query,
+    Repeat,
+    Sequence,
+    Step,
+    Strategy,
+    Window,
+    steps_of_query,
+)
+from whenabouts.plan.render import derived_name
+from whenabouts.plan.typing import FUNCTIONS
+
+TYPES = st.sampled_from(
+    [None, "A", "B", "C", "TaskStart", "task start", "Limit", 'say "x"', "it's", "é", "日本", "1st"]
+)
+COLUMN_NAMES = ["v", "w", "n", "s", "ok", "time", "id", "my col", 'odd "name"', "limit", "and", "日本"]
+COLUMNS = st.sampled_from(COLUMN_NAMES)
+WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=8)
+SEPARATE_CLAUSES = {Output.EACH, Output.TOTAL}
+
+integers = st.integers(-(2**63), 2**63 - 1)
+floats = st.floats(allow_nan=False, allow_infinity=False)
+constants = st.one_of(integers, floats, WORDS, st.booleans()).map(Literal)
+literals = constants | st.just(Literal(None))
+amounts = st.integers(0, 10**6) | st.floats(0, 1e9).map(abs)
+durations = st.builds(DurationLiteral, amounts, st.sampled_from(list(NANOSECONDS)))
+
+
+@st.composite
+def patterns(draw, names, depth=2):
+    """A pattern that takes at least one event."""
+    kind = draw(st.sampled_from(["step", "sequence", "choice", "all_of", "repeat"])) if depth else "step"
+    deeper = patterns(names, depth - 1)
+    if kind == "sequence":
+        parts = draw(st.lists(st.one_of(deeper, optional(names, depth - 1), absences(names)), max_size=3))
+        position = draw(st.integers(0, len(parts)))
+        return Sequence((*parts[:position], draw(deeper), *parts[position:]))
+    if kind in ("choice", "all_of"):
+        return (Choice if kind == "choice" else AllOf)(tuple(draw(st.lists(deeper, min_size=2, max_size=3))))
+    if kind == "repeat":
+        low = draw(st.integers(1, 3))
+        return Repeat(draw(deeper), low, draw(st.none() | st.integers(low, 4)))
+    return Step(draw(TYPES), f"{draw(st.sampled_from(['a', 'step', 'é', 'time']))}{next(names)}")
+
+
+def optional(names, depth):
+    """A part that may take nothing."""
+    return st.builds(Repeat, patterns(names, max(depth, 0)), st.just(0), st.sampled_from([None, 1, 3]))
+
+
+@st.composite
+def absences(draw, names):
+    """`!( … )` in each supported form."""
+    steps = [Step(draw(TYPES), f"n{next(names)}") for _ in range(draw(st.integers(1, 2)))]
+    if len(steps) == 1:
+        return Absent(draw(st.sampled_from([steps[0], Sequence((steps[0],))])))
+    return Absent(draw(st.sampled_from([Sequence, Choice]))(tuple(steps)))
+
+
+# ---------------------------------------------------------------- expressions
+
+
+def negative(value):
+    """Unary minus as the parser builds it: before a number it is part of the number."""
+    return value if isinstance(value, Literal) else Negate(value)
+
+
+def values(references, depth=2):
+    """Values over references."""
+    if not depth:
+        return references | literals | durations
+    deeper = values(references, depth - 1)
+    calls = st.sampled_from(sorted(FUNCTIONS)).flatmap(
+        lambda name: st.builds(
+            Call,
+            st.just(name),
+            st.tuples(*[deeper] * (len(FUNCTIONS[name].parameters) + FUNCTIONS[name].variadic)),
+        )
+    )
+    arithmetic = st.builds(Arithmetic, st.sampled_from("+-*/%"), deeper, deeper)
+    return st.one_of(deeper, references, arithmetic, deeper.map(negative), calls, conditions(references, depth - 1))
+
+
+def conditions(references, depth=2):
+    """Conditions over references."""
+    value = values(references, max(depth - 1, 0))
+    simple = st.one_of(
+        st.builds(Compare, st.sampled_from(["=", "!=", "<", "<=", ">", ">="]), references, value),
+        st.builds(In, references, st.lists(constants, min_size=1, max_size=3).map(tuple), st.booleans()),
+        st.builds(Between, references, value, value, st.booleans()),
+        st.builds(Like, references, WORDS, st.booleans()),
+        st.builds(IsNull, references, st.booleans()),
+        references,
+    )
+    if depth <= 0:
+        return simple
+    deeper = conditions(references, depth - 1)
+    several = st.lists(deeper, min_size=2, max_size=3)
+    return st.one_of(simple, deeper.map(Not), several.map(all_true), several.map(any_true))
+
+
+def references_in_where(draw, steps):
+    """Attributes and aggregates one conjunct may mention: one closure element by element, one absent step."""
+    single = [s.name for s in steps if not s.many and not s.absent]
+    many = [s.name for s in steps if s.many and not s.absent]
+    absent = [s.name for s in steps if s.absent and not s.many]
+    options = [st.builds(Attribute, st.just(name), COLUMNS) for name in single]
+    if absent and draw(st.booleans()):
+        options.append(st.builds(Attribute, st.just(draw(st.sampled_from(absent))), COLUMNS))
+    if many:
+        current = draw(st.sampled_from(many))
+        options.append(st.builds(Attribute, st.just(current), COLUMNS, st.sampled_from([Pick.CURRENT, Pick.PREVIOUS])))
+        options.append(aggregates(current, [Pick.EACH_BEFORE, Pick.EACH_UPTO]))
+        anywhere = st.sampled_from(many)
+        options.append(st.builds(Attribute, anywhere, COLUMNS, st.sampled_from([Pick.FIRST, Pick.LAST])))
+        options.append(anywhere.flatmap(lambda name: aggregates(name, [Pick.EACH])))
+    return st.one_of(options) if options else None
+
+
+def aggregates(step, picks):
+    """Aggregates over the events of a closure."""
+
+    def of(pick):
+        column = st.builds(Attribute, st.just(step), COLUMNS, st.just(pick))
+        events = st.just(Aggregate("count", Attribute(step, None, pick)))
+        functions = st.sampled_from(["count", "sum", "avg", "min", "max", "first", "last"])
+        return st.builds(Aggregate, functions, column | column.map(Negate)) | events
+
+    return st.sampled_from(picks).flatmap(of)
+
+
+def items(steps, output):
+    """RETURN items without their names."""
+    options = [st.just(Aggregate("count", None))] if output is Output.TOTAL else []
+    for step in steps:
+        if step.absent:
+            continue
+        if output is Output.TOTAL:
+            pick = Pick.EACH if step.many else Pick.CURRENT
+            column = st.builds(Attribute, st.just(step.name), COLUMNS, st.just(pick))
+            options.append(st.builds(Aggregate, st.sampled_from(["count", "sum", "avg", "min", "max"]), column))
+        elif step.many:
+            picks = st.sampled_from([Pick.FIRST, Pick.LAST])
+            options.append(st.builds(Attribute, st.just(step.name), COLUMNS | st.none(), picks | st.just(Pick.EACH)))
+            options.append(values(st.builds(Attribute, st.just(step.name), COLUMNS, picks)))
+            options.append(values(aggregates(step.name, [Pick.EACH])))
+        else:
+            options.append(st.builds(Attribute, st.just(step.name), COLUMNS | st.none()))
+            options.append(values(st.builds(Attribute, st.just(step.name), COLUMNS)))
+    return st.one_of(options)
+
+
+@st.composite
+def windows(draw):
+    unit = draw(st.sampled_from([None, "event", *NANOSECONDS]))
+    if unit == "event":
+        return Window(draw(st.integers(1, 100)), unit)
+    return Window(draw(st.integers(1, 10**9) | st.floats(1e-3, 1e6)), unit, draw(st.booleans()))
+
+
+def queries():
+    """Whole queries; practically all drafts pass the checks."""
+    return drafts().filter(passes).map(check)
+
+
+def passes(query):
+    try:
+        check(query)
+    except WhenaboutsError:
+        return False
+    return True
+
+
+@st.composite
+def drafts(draw):
+    names = count()
+    shape = tuple(draw(st.lists(patterns(names), min_size=1, max_size=2)))
+    steps = list(steps_of_query(Query(shape)).values())
+    where = []
+    for _ in range(draw(st.integers(0, 3))):
+        references = references_in_where(draw, steps)
+        if references is not None:
+            where.extend(conjuncts(draw(conditions(references))))
+    output = draw(st.sampled_from(Output))
+    measures = {}
+    for _ in range(draw(st.integers(output is Output.TOTAL, 3)) if output in SEPARATE_CLAUSES else 0):
+        expr = draw(items(steps, output))
+        name = (draw(st.booleans()) and derived_name(expr)) or draw(WORDS)
+        if name not in RESULT_COLUMNS:
+            measures[name] = Measure(expr, name)
+    return Query(
+        shape,
+        tuple(where),
+        tuple(draw(st.lists(COLUMNS, max_size=2, unique=True))),
+        Strategy.ANY if output is Output.COLLAPSED else draw(st.sampled_from(Strategy)),
+        draw(st.none() | windows()),
+        draw(st.sampled_from(Closure)),
+        output,
+        tuple(measures.values()),
+        None if output is Output.TOTAL else draw(st.none() | st.integers(1, 100)),
+    )
