@@ -13,32 +13,46 @@ Spark runs the same stages: the driver binds and rewrites, each task lowers, pre
 
 from __future__ import annotations
 
+import importlib
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from whenabouts.errors import WhenaboutsError
+from whenabouts.errors import QueryError, WhenaboutsError
 from whenabouts.events.schema import Roles, Schema
 from whenabouts.events.table import schema_of, to_arrow
+from whenabouts.kernels.explanation import explanation
 from whenabouts.kernels.batch import Batch, prepare
 from whenabouts.kernels.lower import Lowered, lower
 from whenabouts.kernels.run import Budget, matches
 from whenabouts.language.aggregates import registered
 from whenabouts.language.bind import bind
+from whenabouts.language.builder import Clauses
+from whenabouts.language.sase import parse
 from whenabouts.matches.collect import collect
 from whenabouts.plan.automaton import ambiguous
 from whenabouts.plan.bound import Bound
-from whenabouts.plan.pattern import Output, Query
+from whenabouts.plan.pattern import Query
+from whenabouts.plan.render import render
 from whenabouts.plan.rewrites import rewrite
 
 
 class BadRowsWarning(UserWarning):
     """Rows were set aside because they lack a time or a key; `PatternQuery.run` returns them with the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to read the events, and how much memory matching may take."""
+
+    roles: Roles = field(default_factory=Roles)
+    granularity: str | None = None
+    budget: Budget = field(default_factory=Budget)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,20 +67,11 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The outcome of matching one table."""
+    """The outcome of matching one table: matches, rows set aside with a column `reason`, and counters."""
 
-    matches: Any  # the kind of table that was given
-    bad_rows: Any  # the rows set aside, with a column `reason`
+    matches: Any
+    bad_rows: Any
     counters: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How to read the events and how much memory a match may take."""
-
-    roles: Roles = field(default_factory=Roles)
-    granularity: str | None = None
-    budget: Budget = field(default_factory=Budget)
 
 
 @lru_cache(maxsize=256)
@@ -79,7 +84,7 @@ def _compiled(query: Query, columns: tuple[Any, ...], roles: Roles, granularity:
 
 
 def compile_query(query: Query, schema: Schema, granularity: str | None = None, without: frozenset[str] = frozenset()) -> Plan:
-    """Bind, rewrite and lower; equal questions are compiled once per process."""
+    """Bind, rewrite and lower; equal questions are compiled once per process. `without` switches rewrites off."""
     try:
         return _compiled(query, tuple(schema.columns.values()), schema.roles, granularity, without)
     except WhenaboutsError as error:
@@ -88,9 +93,8 @@ def compile_query(query: Query, schema: Schema, granularity: str | None = None, 
 
 def match_table(plan: Plan, table: pa.Table, budget: Budget) -> tuple[pa.Table, Batch, dict[str, int]]:
     """Match an Arrow table: the work of one process, and of one Spark task."""
-    bound, program = plan.bound, plan.lowered.program
+    bound, program, query = plan.bound, plan.lowered.program, plan.bound.query
     batch = prepare(bound, program, table)
-    query = bound.query
     limit = None if plan.merge else query.limit
     out = matches(bound, plan.lowered, batch, budget, limit, plan.aggregates)
     rows = collect(bound, program, table, batch, out, merge=plan.merge, aggregates=plan.aggregates)
@@ -106,15 +110,6 @@ def match_table(plan: Plan, table: pa.Table, budget: Budget) -> tuple[pa.Table, 
     return rows, batch, counters
 
 
-def run_table(query: Query, data: Any, options: Options) -> Run:
-    """Match any table of events in this process."""
-    table, restore = to_arrow(data)
-    schema = schema_of(table.schema, options.roles)
-    plan = compile_query(query, schema, options.granularity)
-    rows, batch, counters = match_table(plan, table, options.budget)
-    return Run(restore(rows), restore(bad_rows(table, batch)), counters)
-
-
 def bad_rows(table: pa.Table, batch: Batch) -> pa.Table:
     """The rows set aside, with their reason."""
     parts = [
@@ -125,13 +120,101 @@ def bad_rows(table: pa.Table, batch: Batch) -> pa.Table:
     return pa.concat_tables([empty, *parts])
 
 
-def warn_about(counters: Mapping[str, int]) -> None:
-    if counters["bad_rows"]:
-        warnings.warn(
-            f"{counters['bad_rows']} rows were set aside (null time or key); query.run(table).bad_rows shows them",
-            BadRowsWarning,
-            stacklevel=3,
-        )
+@dataclass(frozen=True, slots=True)
+class PatternQuery:
+    """A query ready to be asked of any table of events. Made by `whenabouts.query`."""
+
+    query: Query
+    options: Options
+
+    def check(self, schema: Any) -> None:
+        """Raise if the query does not fit a schema: an Arrow schema, a table, or a Spark DataFrame."""
+        side = _spark(schema)
+        if side is not None:
+            side.check(self, schema)
+        else:
+            compile_query(self.query, self._schema(schema), self.options.granularity)
+
+    def explain(self, schema: Any) -> str:
+        """Plan, program, choices and warnings for a schema, a table, or a Spark DataFrame, as text."""
+        side = _spark(schema)
+        if side is not None:
+            return str(side.explain(self, schema))
+        plan = compile_query(self.query, self._schema(schema), self.options.granularity)
+        return explanation(plan.bound, plan.lowered, self.options.budget, merge=plan.merge)
+
+    def match(self, events: Any) -> Any:
+        """The matches, as the same kind of table as `events`; lazily for a Spark DataFrame."""
+        side = _spark(events)
+        if side is not None:
+            return side.match(self, events)
+        run = self.run(events)
+        if run.counters["bad_rows"]:
+            warnings.warn(
+                f"{run.counters['bad_rows']} rows were set aside (null time or key); query.run(events).bad_rows has them",
+                BadRowsWarning,
+                stacklevel=2,
+            )
+        return run.matches
+
+    def run(self, events: Any) -> Run:
+        """The matches together with the rows that were set aside and counters; in one process."""
+        table, restore = to_arrow(events)
+        plan = compile_query(self.query, schema_of(table.schema, self.options.roles), self.options.granularity)
+        rows, batch, counters = match_table(plan, table, self.options.budget)
+        return Run(restore(rows), restore(bad_rows(table, batch)), counters)
+
+    def bad_rows(self, events: Any) -> Any:
+        """The rows `match` sets aside, with a column `reason`; lazily for a Spark DataFrame."""
+        side = _spark(events)
+        return side.bad_rows(self, events) if side is not None else self.run(events).bad_rows
+
+    def _schema(self, schema: Any) -> Schema:
+        arrow = schema if isinstance(schema, pa.Schema) else to_arrow(schema)[0].schema
+        return schema_of(arrow, self.options.roles)
+
+    def __str__(self) -> str:
+        return render(self.query)
 
 
-__all__ = ["Options", "Output", "Plan", "Run", "compile_query", "match_table", "run_table", "warn_about"]
+def query(
+    pattern: str | Clauses | Query,
+    *,
+    id: str | None = "id",
+    type: str | None = "type",
+    time: str | tuple[str, str] = "time",
+    pmf: str | None = None,
+    granularity: str | None = None,
+    name: str | None = None,
+    budget: int = Budget().partial,
+    max_matches: int = Budget().matches,
+    on_budget: str = "fail",
+) -> PatternQuery:
+    """A query from text or from the builder.
+
+    `id`, `type`, `time` name the columns with these roles (id None: the row number); `granularity` such as "1 s" is the
+    length of a tick. `budget` bounds the partial matches held at once; a start that needs more fails the query or, with
+    `on_budget="drop"`, is given up and counted.
+    """
+    if isinstance(pattern, str):
+        parsed = parse(pattern)
+    elif isinstance(pattern, Query):
+        parsed = pattern
+    else:
+        parsed = pattern.build()
+    if name is not None:
+        parsed = replace(parsed, name=name)
+    if on_budget not in ("fail", "drop"):
+        raise QueryError("unknown-name", f"on_budget={on_budget!r} is not a policy", hint='use "fail" or "drop"')
+    if budget < 16 or max_matches < 1:  # noqa: PLR2004 - room for one small match
+        raise QueryError("limit", "budget must be at least 16 and max_matches at least 1")
+    lower_time, upper_time = (time, time) if isinstance(time, str) else time
+    roles = Roles(id, type, lower_time, upper_time, pmf)
+    return PatternQuery(parsed, Options(roles, granularity, Budget(budget, max_matches, on_budget == "drop")))
+
+
+def _spark(data: Any) -> Any:
+    """The Spark room if the data lives there; imported only then, so that nothing else needs pyspark."""
+    if data.__class__.__module__.startswith("pyspark."):
+        return importlib.import_module("whenabouts.spark.batch")
+    return None

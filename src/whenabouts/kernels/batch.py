@@ -71,13 +71,12 @@ def prepare(bound: Bound, program: Program, table: pa.Table) -> Batch:
     if order is not None:
         rows, bits, codes, time = rows[order], bits[order], codes[order], time[order]
     runs = np.array([0, rows.size], np.int64)
-    if codes.size and bound.query.strategy is not Strategy.STRICT:
+    if bound.key and codes.size and bound.query.strategy is not Strategy.STRICT:
         order, runs = by_key(codes, int(codes.max()) + 1)
         if runs.size > 2:
             rows, bits, codes, time = rows[order], bits[order], codes[order], time[order]
     floats, ints = _matrices(bound, program, table, rows)
     instant, after = instants(time, runs)
-    codes = codes if codes.size else np.zeros(rows.size, np.int64)
     return Batch(Events(time, bits, codes, runs, instant, after, floats, ints), rows, tuple(bad))
 
 
@@ -156,34 +155,39 @@ def _true(value: Any, n: int) -> Any:
 def _resolver(bound: Bound, table: pa.Table, rows: I64) -> Any:
     """Attributes as columns of the given rows, each column taken once."""
     taken: dict[str, Any] = {}
-    everything = rows.size == table.num_rows
+    everything = _all_in_order(rows, table)
 
     def resolve(attribute: ex.Attribute) -> Any:
         name = attribute.name or ""
         if name not in taken:
-            column = table.column(name)
-            column = column.combine_chunks() if everything else column.take(pa.array(rows))
-            taken[name] = plain(column, bound.schema.columns[name].dtype)
+            taken[name] = plain(_column(table, name, rows, everything=everything), bound.schema.columns[name].dtype)
         return taken[name]
 
     return resolve
 
 
+def _column(table: pa.Table, name: str, rows: I64, *, everything: bool | None = None) -> Any:
+    everything = _all_in_order(rows, table) if everything is None else everything
+    column = table.column(name) if everything else table.column(name).take(pa.array(rows))
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _all_in_order(rows: I64, table: pa.Table) -> bool:
+    return rows.size == table.num_rows and bool(np.all(rows[1:] > rows[:-1]))
+
+
 def _key_codes(bound: Bound, table: pa.Table, rows: I64) -> tuple[I64, Any]:
     """A small integer per row for its key, and which rows have one (None: all)."""
-    codes: I64 = np.zeros(0, np.int64)
+    codes: I64 = np.zeros(rows.size, np.int64)
     valid: Any = None
-    for name in bound.key:
-        column = table.column(name)
-        column = column.combine_chunks() if rows.size == table.num_rows else column.take(pa.array(rows))
-        if isinstance(column, pa.ChunkedArray):
-            column = column.combine_chunks()
+    for i, name in enumerate(bound.key):
+        column = _column(table, name, rows)
         column = plain(column, bound.schema.columns[name].dtype)
         if column.null_count:
             here = np.asarray(pc.is_valid(column))
             valid = here if valid is None else valid & here
         one = _codes_of(column)
-        if codes.size == 0:
+        if i == 0:
             codes = one
         else:
             width = int(one.max(initial=0)) + 1
@@ -209,7 +213,7 @@ def _ticks(bound: Bound, table: pa.Table, rows: I64) -> I64:
     column = table.column(bound.schema.roles.lower)
     if pa.types.is_date(column.type):
         column = column.cast(pa.timestamp("s"))
-    if column.null_count == 0 and rows.size == table.num_rows:
+    if column.null_count == 0 and _all_in_order(rows, table):
         time = np.asarray(column.cast(pa.int64()).combine_chunks())
     else:
         time = np.asarray(pc.fill_null(column.cast(pa.int64()), 0))[rows]

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from whenabouts.kernels.guards import edge_blocked, end_blocked, late_blocked
-from whenabouts.kernels.types import FRAME, Frames, new_output, room, within
+from whenabouts.kernels.types import FRAME, Frames, grown_rows, new_output, room, within
 
 NEXT, PARTITION, STRICT, LATEST = 0, 1, 2, 3
 FRESH, DONE, RESTED = 0, 1, 2  # frame states: to be expanded; expanded; to be expanded, its prefix already reported
@@ -25,145 +25,274 @@ def follow(tables, events, limits, strategy, prefixes, check, bind, final, forbi
     out = new_output(1024)
     size = limits.budget + 1
     frames = Frames(np.empty(size, FRAME), np.empty((size, ri.size), np.int64), np.empty((size, rf.size), np.float64))
-    candidates = np.empty(64, np.int64)
-    start = tables.positions.size - 1
+    found = np.empty((16, 3), np.int64)
     for r in range(events.runs.size - 1):
         run = (events.runs[r], events.runs[r + 1])
         for s in range(run[0], run[1]):
-            if events.bits[s] & tables.positions[start].out_mask == 0:
+            if events.bits[s] & tables.positions[-1].out_mask == 0 or not within(events, limits, s, s):
                 continue
             key = events.key[s] if strategy == STRICT else -1
-            for edge in range(tables.positions[start].out_lo, tables.positions[start].out_hi):
-                position = tables.edges[edge].target
-                if not (events.bits[s] >> tables.positions[position].step) & 1:
+            top = begin(tables, events, check, bind, frames, s, ri, rf)
+            while top >= 0:
+                if frames.stack[top].state == DONE:
+                    top -= 1
                     continue
-                number = tables.positions[position].checked
-                if number >= 0 and not check(number, s, events.floats, events.ints, ri, rf):
-                    continue
-                push(frames, 0, s, position, -1, edge, 0, FRESH, ri, rf)
-                bind(tables.positions[position].step, s, events.floats, events.ints, frames.ints[0], frames.floats[0])
-                top = 0
-                while top >= 0:
-                    if frames.stack[top].state == DONE:
-                        top -= 1
-                        continue
-                    if prefixes and frames.stack[top].state == FRESH:
-                        out = report(tables, events, limits, final, forbid, frames, top, run, key, out)
-                    rest = frames.stack[top].state == RESTED
-                    frames.stack[top].state = DONE
-                    below = top
-                    top, candidates, went_on = expand(
-                        tables, events, limits, strategy, prefixes, check, bind, forbid, frames, top, run, key, candidates, (ri, rf)
-                    )
-                    if top < 0:
-                        if limits.drop == 0:
-                            return out, OVER_BUDGET
-                        out.fill[2] += 1
-                        break
-                    if not (went_on or prefixes or rest):
-                        out = report(tables, events, limits, final, forbid, frames, below, run, key, out)
-                    if limits.limit >= 0 and out.fill[0] >= limits.limit:
-                        return out, OVER_LIMIT
+                low = frames.stack[top].group
+                fresh = frames.stack[top].state == FRESH
+                if prefixes and fresh:
+                    out = report(tables, events, limits, final, forbid, frames, low, top, run, key, out)
+                below = top
+                top, found, went_on = expand(
+                    tables, events, limits, strategy, prefixes, check, bind, forbid, frames, top, run, key, found, (ri, rf)
+                )
+                if top < 0:
+                    if limits.drop == 0:
+                        return out, OVER_BUDGET
+                    out.fill[2] += 1
+                    break
+                if not (went_on or prefixes):
+                    out = report(tables, events, limits, final, forbid, frames, low, below, run, key, out)
+                if limits.limit >= 0 and out.fill[0] >= limits.limit:
+                    return out, OVER_LIMIT
     return out, OK
 
 
-@njit(cache=True)
-def push(frames, at, event, position, parent, edge, stopped, state, ri, rf):  # type: ignore[no-untyped-def]
-    frames.stack[at].event = event
-    frames.stack[at].position = position
-    frames.stack[at].parent = parent
-    frames.stack[at].edge = edge
-    frames.stack[at].stopped = stopped
-    frames.stack[at].state = state
+@njit
+def push(frames, at, event, position, parent, edge, stopped, since, state, ri, rf):  # type: ignore[no-untyped-def]
+    frame = frames.stack[at]
+    frame.event, frame.position, frame.parent, frame.edge = event, position, parent, edge
+    frame.stopped, frame.since, frame.state = stopped, since, state
     for i in range(ri.size):
         frames.ints[at, i] = ri[i]
     for i in range(rf.size):
         frames.floats[at, i] = rf[i]
 
 
-@njit(cache=True)
-def expand(tables, events, limits, strategy, prefixes, check, bind, forbid, frames, at, run, key, found, zero):  # type: ignore[no-untyped-def]
-    """Push what the frame goes on to. Returns the new top (-1: over budget), scratch space, and whether it went on."""
-    top = at
-    event, position = frames.stack[at].event, frames.stack[at].position
-    mask = tables.positions[position].out_mask
-    first = frames.stack[0].event
-    replaceable = strategy == LATEST and tables.positions[position].many == 0
-    if mask == 0:
-        return top, found, False
-    own = np.uint64(1) << np.uint64(tables.positions[position].step)
-    ri, rf = frames.ints[at], frames.floats[at]
-    went_on = False
-    j = events.after[event]
-    while j < run[1] and within(events, limits, first, j):
-        n = 0
-        forward, consumed, replaced = -1, strategy != LATEST, False
-        end = events.after[j]
-        for e in range(j, end):
-            bits = events.bits[e]
-            if bits & (mask | own) == 0 or (key >= 0 and events.key[e] != key):
+@njit
+def close_group(frames, low, end):  # type: ignore[no-untyped-def]
+    for i in range(low, end):
+        frames.stack[i].group, frames.stack[i].group_end = low, end
+
+
+@njit
+def begin(tables, events, check, bind, frames, s, ri, rf):  # type: ignore[no-untyped-def]
+    """Push the prefixes that consist of the start event alone, one group per step; returns the top."""
+    top = -1
+    start = tables.positions[-1]
+    for first in range(start.out_lo, start.out_hi):
+        own = tables.positions[tables.edges[first].target]
+        step = own.step
+        seen = False
+        for e in range(start.out_lo, first):
+            other = tables.positions[tables.edges[e].target]
+            seen = seen or (other.step == step and other.pattern == own.pattern)
+        if seen or not (events.bits[s] >> step) & 1:
+            continue
+        low = top + 1
+        for edge in range(first, start.out_hi):
+            target = tables.edges[edge].target
+            number = tables.positions[target].checked
+            if tables.positions[target].step != step or tables.positions[target].pattern != own.pattern:
+                continue
+            if number < 0 or check(number, s, events.floats, events.ints, ri, rf):
+                top += 1
+                push(frames, top, s, target, -1, edge, 0, events.after[s], FRESH, ri, rf)
+                bind(step, s, events.floats, events.ints, frames.ints[top], frames.floats[top])
+        close_group(frames, low, top + 1)
+    return top
+
+
+@njit
+def options(tables, events, check, frames, low, top, j, end, key, found):  # type: ignore[no-untyped-def]
+    """What the prefix can take at the instant j..end-1: rows (event, edge, frame), by event."""
+    n = 0
+    for e in range(j, end):
+        bits = events.bits[e]
+        if key >= 0 and events.key[e] != key:
+            continue
+        for f in range(low, top + 1):
+            position, stopped = frames.stack[f].position, frames.stack[f].stopped
+            if bits & tables.positions[position].out_mask == 0:
                 continue
             for edge in range(tables.positions[position].out_lo, tables.positions[position].out_hi):
                 target, loop = tables.edges[edge].target, tables.edges[edge].loop
-                if not (bits >> tables.positions[target].step) & 1 or (loop >= 0 and (frames.stack[at].stopped >> loop) & 1):
+                if not (bits >> tables.positions[target].step) & 1 or (loop >= 0 and (stopped >> loop) & 1):
                     continue
                 number = tables.positions[target].checked
-                if number >= 0 and not check(number, e, events.floats, events.ints, ri, rf):
+                if number >= 0 and not check(number, e, events.floats, events.ints, frames.ints[f], frames.floats[f]):
                     continue
-                if 2 * n + 2 > found.size:
-                    bigger = np.empty(2 * found.size, np.int64)
-                    bigger[: found.size] = found
-                    found = bigger
-                found[2 * n], found[2 * n + 1] = e, edge
+                if n == found.shape[0]:
+                    found = grown_rows(found, n + 1)
+                found[n, 0], found[n, 1], found[n, 2] = e, edge, f
                 n += 1
-                if loop < 0:
-                    forward = e if forward in (-1, e) else -2  # -2: several events step forward
-            if replaceable and bits & own != 0:
-                replaced = replaced or replaces(tables, events, check, frames, at, e, zero)
-        rested = 0
-        for c in range(n):
-            e, edge = found[2 * c], found[2 * c + 1]
-            loop, target = tables.edges[edge].loop, tables.edges[edge].target
-            if loop >= 0 and strategy in (NEXT, LATEST) and forward not in (-1, e):
-                continue  # another event of this instant takes the step after the closure
-            went_on = True
-            if tables.positions[target].many == 1:
-                consumed = True
-            if loop >= 0:
-                rested |= 1 << loop
-            if edge_blocked(tables, events, forbid, edge, event, e, key, ri, rf):
-                continue
-            if top + 2 >= limits.budget:
-                return -1, found, went_on
-            top += 1
-            stopped = frames.stack[at].stopped
-            if loop >= 0:
-                stopped &= (1 << (loop + 1)) - 1  # closures inside this one begin anew
-            push(frames, top, e, target, at, edge, stopped, FRESH, ri, rf)
-            bind(tables.positions[target].step, e, events.floats, events.ints, frames.ints[top], frames.floats[top])
-        if rested != 0 and prefixes and forward == -1:
-            top += 1
-            push(frames, top, event, position, frames.stack[at].parent, frames.stack[at].edge, frames.stack[at].stopped | rested, RESTED, ri, rf)
-        if (n > 0 and consumed) or replaced or strategy in (PARTITION, STRICT):
+    return found, n
+
+
+@njit
+def further(tables, found, n, c):  # type: ignore[no-untyped-def]
+    """Whether option c only continues a closure: no way to take this event for this step is a step forward."""
+    e, step = found[c, 0], tables.positions[tables.edges[found[c, 1]].target].step
+    first = c
+    while first > 0 and found[first - 1, 0] == e:
+        first -= 1
+    while first < n and found[first, 0] == e:
+        edge = tables.edges[found[first, 1]]
+        if edge.loop < 0 and tables.positions[edge.target].step == step:
+            return False
+        first += 1
+    return True
+
+
+@njit
+def expand(tables, events, limits, strategy, prefixes, check, bind, forbid, frames, at, run, key, found, zero):  # type: ignore[no-untyped-def]
+    """Push what the prefix (a group of frames) goes on to.
+
+    Returns the new top (-1: over budget), scratch space, and whether the prefix went on.
+    """
+    low, top = frames.stack[at].group, at
+    mask = np.uint64(0)
+    for f in range(low, at + 1):
+        frames.stack[f].state = DONE
+        mask |= tables.positions[frames.stack[f].position].out_mask
+    if mask == 0:
+        return top, found, False
+    position = tables.positions[frames.stack[at].position]
+    replaceable = strategy == LATEST and position.many == 0
+    own = np.uint64(1) << np.uint64(position.step)
+    if replaceable:
+        mask |= own
+    went_on = False
+    j = frames.stack[at].since
+    while j < run[1] and within(events, limits, frames.stack[0].event, j):
+        end = events.after[j]
+        relevant = np.uint64(0)
+        for e in range(j, end):
+            relevant |= events.bits[e]
+        consumed = strategy == PARTITION or strategy == STRICT
+        if relevant & mask != 0:
+            found, n = options(tables, events, check, frames, low, at, j, end, key, found)
+            top, taken, moved = take(
+                tables, events, limits, strategy, bind, forbid, frames, low, top, run, key, found, n
+            )
+            if top < 0:
+                return -1, found, True
+            went_on = went_on or n > 0
+            consumed = consumed or (n > 0 and (strategy == NEXT or moved != 0))
+            if prefixes and taken != 0 and moved != FORWARD and (strategy == NEXT or strategy == LATEST):
+                top = rest(frames, low, at, top, taken, end)
+            if replaceable and relevant & own != 0 and not consumed:
+                for e in range(j, end):
+                    consumed = consumed or replaces(tables, events, check, frames, at, e, key, zero)
+        if consumed:
             break
         j = end
     return top, found, went_on
 
 
-@njit(cache=True)
-def replaces(tables, events, check, frames, at, e, zero):  # type: ignore[no-untyped-def]
-    """Strategy latest: could event e have been bound instead of the frame's own event, given the same prefix?"""
-    position, parent = frames.stack[at].position, frames.stack[at].parent
-    number = tables.positions[position].checked
-    if number < 0:
-        return True
-    if parent < 0:
-        return check(number, e, events.floats, events.ints, zero[0], zero[1])
-    return check(number, e, events.floats, events.ints, frames.ints[parent], frames.floats[parent])
+STAYED, CLOSURE, FORWARD = 0, 1, 2  # how a prefix used an instant: not so that it is used up; in a closure only; for good
 
 
-@njit(cache=True)
-def report(tables, events, limits, final, forbid, frames, at, run, key, out):  # type: ignore[no-untyped-def]
+@njit
+def take(tables, events, limits, strategy, bind, forbid, frames, low, top, run, key, found, n):  # type: ignore[no-untyped-def]
+    """Push the options a strategy lets a prefix take at one instant, a group for each (event, step).
+
+    Returns the top, the closures continued (a bit each), and how the instant was used.
+    """
+    forward, several = -1, False  # the event that steps forward, if it is one
+    for c in range(n):
+        if not further(tables, found, n, c):
+            several = several or (forward >= 0 and forward != found[c, 0])
+            forward = found[c, 0]
+    continued, moved = 0, STAYED
+    for c in range(n):
+        e, step = found[c, 0], tables.positions[tables.edges[found[c, 1]].target].step
+        repeated = False
+        b = c - 1
+        while b >= 0 and found[b, 0] == e:
+            repeated = repeated or tables.positions[tables.edges[found[b, 1]].target].step == step
+            b -= 1
+        if repeated:
+            continue
+        only = further(tables, found, n, c)
+        if only and strategy == NEXT and (several or (forward >= 0 and forward != e)):
+            continue  # another event of this instant takes the step after the closure
+        if not only and (strategy == NEXT or tables.positions[tables.edges[found[c, 1]].target].many == 1):
+            moved = FORWARD
+        elif only:
+            moved = max(moved, CLOSURE)
+        first = top + 1
+        for d in range(c, n):
+            edge = found[d, 1]
+            target, loop = tables.edges[edge].target, tables.edges[edge].loop
+            if found[d, 0] != e or tables.positions[target].step != step:
+                continue
+            f = found[d, 2]
+            if only and loop >= 0:
+                continued |= 1 << loop
+            ri, rf = frames.ints[f], frames.floats[f]
+            if edge_blocked(tables, events, forbid, edge, frames.stack[f].event, e, key, ri, rf):
+                continue
+            if top + 2 >= limits.budget:
+                return -1, continued, moved
+            stopped = frames.stack[f].stopped
+            if loop >= 0:
+                stopped &= (1 << (loop + 1)) - 1  # closures inside this one begin anew
+            top += 1
+            push(frames, top, e, target, f, edge, stopped, events.after[e], FRESH, ri, rf)
+            bind(step, e, events.floats, events.ints, frames.ints[top], frames.floats[top])
+        close_group(frames, first, top + 1)
+    return top, continued, moved
+
+
+@njit
+def rest(frames, low, at, top, stopped, since):  # type: ignore[no-untyped-def]
+    """CLOSURE PREFIXES: the prefix also goes on with these closures stopped."""
+    first = top + 1
+    for f in range(low, at + 1):
+        top += 1
+        frame = frames.stack[f]
+        push(
+            frames, top, frame.event, frame.position, frame.parent, frame.edge, frame.stopped | stopped, since, RESTED,
+            frames.ints[f], frames.floats[f],
+        )  # fmt: skip
+    close_group(frames, first, top + 1)
+    return top
+
+
+@njit
+def replaces(tables, events, check, frames, at, e, key, zero):  # type: ignore[no-untyped-def]
+    """Strategy latest: could event e have been bound instead of the prefix's own event, given what came before?"""
+    step, pattern = tables.positions[frames.stack[at].position].step, tables.positions[frames.stack[at].position].pattern
+    if not (events.bits[e] >> step) & 1 or (key >= 0 and events.key[e] != key):
+        return False
+    parent = frames.stack[at].parent
+    low = frames.stack[parent].group if parent >= 0 else -1
+    end = frames.stack[parent].group_end if parent >= 0 else 0
+    for f in range(low, end):
+        position = tables.positions[frames.stack[f].position if f >= 0 else -1]
+        ri, rf = (frames.ints[f], frames.floats[f]) if f >= 0 else zero
+        for edge in range(position.out_lo, position.out_hi):
+            target = tables.edges[edge].target
+            if tables.positions[target].step == step and tables.positions[target].pattern == pattern:
+                number = tables.positions[target].checked
+                if number < 0 or check(number, e, events.floats, events.ints, ri, rf):
+                    return True
+    return False
+
+
+@njit
+def report(tables, events, limits, final, forbid, frames, low, top, run, key, out):  # type: ignore[no-untyped-def]
+    """Append the match of the prefix to the output if one of its frames may end here."""
+    before = out.fill[0]
+    for at in range(low, top + 1):
+        out = report_frame(tables, events, limits, final, forbid, frames, at, run, key, out)
+        if out.fill[0] > before:
+            break
+    return out
+
+
+@njit
+def report_frame(tables, events, limits, final, forbid, frames, at, run, key, out):  # type: ignore[no-untyped-def]
     """Append the frame's match to the output if it may end here."""
     position = frames.stack[at].position
     if tables.positions[position].final_lo == tables.positions[position].final_hi:

@@ -55,7 +55,7 @@ class Graph(NamedTuple):
     fill: I64  # [nodes, ranges]
 
 
-@njit(cache=True)
+@njit
 def new_graph(tables, ri, rf):  # type: ignore[no-untyped-def]
     size, count, edges = 256, tables.positions.size - 1, tables.edges.size
     ints, floats = np.empty((size, ri.size), np.int64), np.empty((size, rf.size), np.float64)
@@ -67,7 +67,7 @@ def new_graph(tables, ri, rf):  # type: ignore[no-untyped-def]
     )  # fmt: skip
 
 
-@njit(cache=True)
+@njit
 def clear(graph):  # type: ignore[no-untyped-def]
     graph.head[:] = -1
     graph.newest[:] = -1
@@ -76,7 +76,7 @@ def clear(graph):  # type: ignore[no-untyped-def]
     graph.fill[:] = 0
 
 
-@njit(cache=True)
+@njit
 def enlarged(graph):  # type: ignore[no-untyped-def]
     """The graph with space for one more node and one more range."""
     nodes, ranges = graph.fill[0] + 1, graph.fill[1] + 1
@@ -92,7 +92,7 @@ def enlarged(graph):  # type: ignore[no-untyped-def]
 # --- building --------------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True)
+@njit
 def node_for(graph, tables, events, bind, e, q, ri, rf, first_new):  # type: ignore[no-untyped-def]
     """The node of event e at position q that continues the given registers: an equal one, or a new one."""
     graph = enlarged(graph)
@@ -127,7 +127,7 @@ def node_for(graph, tables, events, bind, e, q, ri, rf, first_new):  # type: ign
     return graph, new
 
 
-@njit(cache=True)
+@njit
 def state_hash(graph, tables, q, node):  # type: ignore[no-untyped-def]
     """A hash of what tells partial matches at this position apart."""
     h = np.uint64(q + 1)
@@ -142,7 +142,7 @@ def state_hash(graph, tables, q, node):  # type: ignore[no-untyped-def]
     return h
 
 
-@njit(cache=True)
+@njit
 def same(graph, tables, q, a, b):  # type: ignore[no-untyped-def]
     for i in range(graph.ints.shape[1]):
         if tables.live_int[q, i] and graph.ints[a, i] != graph.ints[b, i]:
@@ -155,7 +155,7 @@ def same(graph, tables, q, a, b):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True)
+@njit
 def rehashed(graph, tables, first_new):  # type: ignore[no-untyped-def]
     """Twice the hash table; only nodes of the current event matter."""
     table = np.full(2 * graph.table.size, -1, np.int64)
@@ -170,7 +170,7 @@ def rehashed(graph, tables, first_new):  # type: ignore[no-untyped-def]
     )  # fmt: skip
 
 
-@njit(cache=True)
+@njit
 def add_range(graph, node, edge, begin, stop, latest):  # type: ignore[no-untyped-def]
     graph.nodes[node].latest = max(graph.nodes[node].latest, latest)
     r = graph.nodes[node].ranges
@@ -186,7 +186,7 @@ def add_range(graph, node, edge, begin, stop, latest):  # type: ignore[no-untype
     graph.fill[1] = new + 1
 
 
-@njit(cache=True)
+@njit
 def enter(graph, tables, events, check, bind, forbid, e, q, root, oldest, ri, rf, first_new):  # type: ignore[no-untyped-def]
     """Connect event e at position q to everything it can follow. `root` >= 0: the only event that may start."""
     number = tables.positions[q].checked
@@ -219,7 +219,7 @@ def enter(graph, tables, events, check, bind, forbid, e, q, root, oldest, ri, rf
     return graph
 
 
-@njit(cache=True)
+@njit
 def cut(graph, tables, events, j, end):  # type: ignore[no-untyped-def]
     """Absent events of the instant j..end-1 cut the nodes before them off from everything after them."""
     links = tables.absent_bits.size + 1
@@ -247,7 +247,7 @@ def cut(graph, tables, events, j, end):  # type: ignore[no-untyped-def]
                         graph.chain[g * links + k] = max(graph.chain[g * links + k], node)
 
 
-@njit(cache=True)
+@njit
 def add_instant(graph, tables, events, check, bind, forbid, j, end, root, oldest, ri, rf):  # type: ignore[no-untyped-def]
     """Add the events j..end-1, all at one instant: they follow earlier ones, never one another."""
     first = graph.fill[0]
@@ -276,7 +276,7 @@ def add_instant(graph, tables, events, check, bind, forbid, j, end, root, oldest
 VISIT = np.dtype([("node", "i8"), ("along", "i8"), ("cursor", "i8")])
 
 
-@njit(cache=True)
+@njit
 def read_matches(graph, tables, events, limits, final, forbid, close, oldest, run, out, walk):  # type: ignore[no-untyped-def]
     """Append every match that ends with the node `close` and starts at `oldest` or later."""
     q = graph.nodes[close].position
@@ -313,7 +313,7 @@ def read_matches(graph, tables, events, limits, final, forbid, close, oldest, ru
     return out, walk
 
 
-@njit(cache=True)
+@njit
 def write(graph, tables, events, limits, forbid, walk, depth, run, out):  # type: ignore[no-untyped-def]
     """Append the match on the stack, unless an absent part that needs the complete match forbids it."""
     n = depth + 1
@@ -341,7 +341,7 @@ def write(graph, tables, events, limits, forbid, walk, depth, run, out):  # type
     return out
 
 
-@njit(cache=True)
+@njit
 def read_new(graph, tables, events, limits, final, forbid, since, oldest, run, out, walk):  # type: ignore[no-untyped-def]
     """The matches that end with a node added since."""
     for n in range(since, graph.fill[0]):
@@ -373,14 +373,14 @@ def match_any(tables, events, limits, shared, check, bind, final, forbid, ri, rf
     return out, OK
 
 
-@njit(cache=True)
+@njit
 def match_shared(tables, events, limits, check, bind, final, forbid, ri, rf, run, graph, out, walk):  # type: ignore[no-untyped-def]
     """One graph for all starts of a run. When it outgrows the budget, a new one begins a window further back."""
     clear(graph)
     j = oldest = floor = handled = run[0]
     while j < run[1]:
         end = events.after[j]
-        while oldest < j and (oldest < floor or not within(events, limits, oldest, j)):
+        while oldest < end and (oldest < floor or not within(events, limits, oldest, j)):
             oldest += 1
         since = graph.fill[0]
         graph = add_instant(graph, tables, events, check, bind, forbid, j, end, -1, oldest, ri, rf)
@@ -403,7 +403,7 @@ def match_shared(tables, events, limits, check, bind, final, forbid, ri, rf, run
     return graph, out, walk, OK
 
 
-@njit(cache=True)
+@njit
 def build_start(tables, events, limits, check, bind, forbid, ri, rf, run, graph, s):  # type: ignore[no-untyped-def]
     """The graph of all ways that start with event s; False if it outgrows the budget."""
     clear(graph)
@@ -417,11 +417,11 @@ def build_start(tables, events, limits, check, bind, forbid, ri, rf, run, graph,
     return graph, True
 
 
-@njit(cache=True)
+@njit
 def match_starts(tables, events, limits, check, bind, final, forbid, ri, rf, run, graph, out, walk):  # type: ignore[no-untyped-def]
     """A graph per start, for conditions that remember more than the previous event."""
     for s in range(run[0], run[1]):
-        if events.bits[s] & tables.positions[-1].out_mask == 0:
+        if events.bits[s] & tables.positions[-1].out_mask == 0 or not within(events, limits, s, s):
             continue
         graph, fits = build_start(tables, events, limits, check, bind, forbid, ri, rf, run, graph, s)
         if not fits:

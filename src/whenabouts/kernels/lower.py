@@ -20,9 +20,9 @@ from whenabouts.errors import QueryError
 from whenabouts.kernels import codegen as cg
 from whenabouts.kernels.program import EDGE, I64, PART, POSITION, WAY, Program, Records, Tables
 from whenabouts.plan import expressions as ex
-from whenabouts.plan.automaton import START, Automaton, Edge
+from whenabouts.plan.automaton import START, Automaton, Edge, may_be_bound
 from whenabouts.plan.bound import Bound
-from whenabouts.plan.pattern import Step, Strategy, walk_pattern
+from whenabouts.plan.pattern import Strategy
 from whenabouts.plan.placement import Check, Placement, place
 
 MAX_STEPS = 62
@@ -243,7 +243,7 @@ def _tables(
     flat = [e for group in by_source for e in group]
     into = [[i for i, e in enumerate(flat) if e.target == p] for p in range(count)]
     ways = [[g for q, g in automaton.finals if q == p] for p in range(count)]
-    chains = [[bit[s.name] for s in walk_pattern(a) if isinstance(s, Step)] for a in automaton.absents]
+    chains = [[bit[s] for s in chain] for chain in automaton.absents]
     asks = [numbering.forbids.get(s, -1) for s in steps]
     asking = [g not in placement.late_guards and any(asks[b] >= 0 for b in chain) for g, chain in enumerate(chains)]
     live_int, live_float = _liveness(placement, layout)
@@ -252,8 +252,8 @@ def _tables(
     own = [_position(bound, placement, numbering, bit, q) for q in range(count)]
     own = [(*row, int(live_int[q].any() or live_float[q].any())) for q, row in enumerate(own)]
     rows = (
-        (step, many, *outs[q], *ins[q], *ends[q], checked, final, remembers, masks[q])
-        for q, (step, many, checked, final, remembers) in enumerate([*own, (-1, 0, -1, -1, 0)])
+        (step, many, pattern, *outs[q], *ins[q], *ends[q], checked, final, remembers, masks[q])
+        for q, (step, many, pattern, checked, final, remembers) in enumerate([*own, (-1, 0, -1, -1, -1, 0)])
     )
     guards = _bounds(e.guards for e in flat)
     return Tables(
@@ -279,11 +279,11 @@ def _tables(
 
 def _position(
     bound: Bound, placement: Placement, numbering: _Numbering, bit: Mapping[str, int], q: int
-) -> tuple[int, int, int, int]:
+) -> tuple[int, int, int, int, int]:
     step = placement.automaton.steps[q]
     checked = numbering.checks.get((step, placement.checks[q]), -1)
     final = numbering.finals.get(placement.finals.get(q, ()), -1)
-    return bit[step], int(bound.steps[step].many), checked, final
+    return bit[step], int(bound.steps[step].many), placement.automaton.pattern[q], checked, final
 
 
 def _array(items: Iterable[int]) -> I64:
@@ -327,12 +327,14 @@ def _liveness(placement: Placement, layout: cg.Layout) -> tuple[I64, I64]:
             if not new <= later[e.source]:
                 later[e.source] |= new
                 changed = True
+    before = may_be_bound(automaton)
     for p in range(positions):
         own = ("last", automaton.steps[p], -1)
+        touched = before[p] | {automaton.steps[p]}  # all other registers still have their first value
         for i, r in enumerate(layout.ints):
-            live_int[p, i] = r in later[p] and r != own
+            live_int[p, i] = r in later[p] and r != own and r[1] in touched
         for i, r in enumerate(layout.floats):
-            live_float[p, i] = r in later[p]
+            live_float[p, i] = r in later[p] and r[1] in touched
     return live_int, live_float
 
 

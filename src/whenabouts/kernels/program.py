@@ -29,6 +29,7 @@ POSITION = np.dtype(
     [
         ("step", "i8"),  # index of the step = bit of the event masks
         ("many", "i8"),  # 1 if the step is a closure
+        ("pattern", "i8"),  # which pattern of a UNION; each is followed on its own
         ("out_lo", "i8"),  # edges leaving
         ("out_hi", "i8"),
         ("in_lo", "i8"),  # edges entering: into[in_lo:in_hi]

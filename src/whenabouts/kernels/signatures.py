@@ -6,8 +6,11 @@ first-class functions (one indirect call) instead of specialising the loop for e
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from functools import lru_cache
+from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -43,5 +46,21 @@ GRAPH = types.Tuple((OUTPUT, types.int64))(TABLES, EVENTS, LIMITS, types.int64, 
 
 @lru_cache
 def compiled(function: Callable[..., Any], signature: Any) -> Callable[..., Any]:
-    """The machine code of a match loop, from the disk cache if it was ever compiled; not before it is first needed."""
-    return njit(signature, cache=True)(function)
+    """The machine code of a match loop, from the disk cache if it was ever compiled; not before it is first needed.
+
+    Numba's cache watches the file of the loop, not those of the functions it calls, and would serve stale code after
+    one of them changes. The name therefore carries a digest of the room, and only whole loops are cached.
+    """
+    loop = FunctionType(function.__code__, function.__globals__, function.__name__)
+    loop.__qualname__ = f"{function.__name__}_{_digest()}"
+    loop.__module__ = function.__module__
+    return njit(signature, cache=True)(loop)
+
+
+@lru_cache
+def _digest() -> str:
+    """A digest of the sources of the kernels."""
+    digest = hashlib.sha256()
+    for source in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:12]

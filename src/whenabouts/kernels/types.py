@@ -55,7 +55,7 @@ def instants(time, runs):  # type: ignore[no-untyped-def]
     return instant, after
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def within(events, limits, first, last):  # type: ignore[no-untyped-def]
     """Whether the window can hold both events."""
     if limits.span < 0:
@@ -65,7 +65,7 @@ def within(events, limits, first, last):  # type: ignore[no-untyped-def]
     return events.time[last] - events.time[first] <= limits.span
 
 
-@njit(cache=True)
+@njit
 def grown(array, size):  # type: ignore[no-untyped-def]
     """The array, or a copy at least twice as long if it cannot hold `size` entries."""
     if size <= array.size:
@@ -75,7 +75,7 @@ def grown(array, size):  # type: ignore[no-untyped-def]
     return bigger
 
 
-@njit(cache=True)
+@njit
 def grown_rows(array, rows):  # type: ignore[no-untyped-def]
     """The same for a matrix of registers, by rows."""
     if rows <= array.shape[0]:
@@ -85,14 +85,23 @@ def grown_rows(array, rows):  # type: ignore[no-untyped-def]
     return bigger
 
 
-FRAME = np.dtype([(n, "i8") for n in ("event", "position", "parent", "edge", "stopped", "state")])
+FRAME = np.dtype(
+    [
+        ("event", "i8"),
+        ("position", "i8"),
+        ("parent", "i8"),
+        ("edge", "i8"),
+        ("stopped", "i8"),  # bit per closure that takes no further element
+        ("since", "i8"),  # where to look for the next event
+        ("group", "i8"),  # frames group..group_end-1 are the same prefix at different positions
+        ("group_end", "i8"),
+        ("state", "i8"),
+    ]
+)
 
 
 class Frames(NamedTuple):
-    """Partial matches of one start, as a stack: parents stand below their children. Registers have one row each.
-
-    `stopped` has a bit for each closure that takes no further element.
-    """
+    """Partial matches of one start, as a stack: parents stand below their children. Registers have one row each."""
 
     stack: Records
     ints: I64
@@ -108,12 +117,12 @@ class Output(NamedTuple):
     fill: I64  # [matches, entries, starts given up, events already handled]
 
 
-@njit(cache=True)
+@njit
 def new_output(size):  # type: ignore[no-untyped-def]
     return Output(np.empty(size, np.int64), np.empty(4 * size, np.int64), np.empty(4 * size, np.int64), np.zeros(4, np.int64))
 
 
-@njit(cache=True)
+@njit
 def room(out, entries):  # type: ignore[no-untyped-def]
     """The output with space for one more match of so many entries."""
     matches, used = out.fill[0], out.fill[1]

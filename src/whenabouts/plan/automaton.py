@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TypeVar
 
-from whenabouts.errors import QueryError
+from whenabouts.errors import QueryError, UnsupportedError
 from whenabouts.plan.pattern import Absent, AllOf, Choice, Pattern, Query, Repeat, Sequence, Step
 
 T = TypeVar("T")
@@ -41,9 +41,10 @@ class Automaton:
     """Positions with their step names, edges (source START: beginnings), and the guards of each accepting way."""
 
     steps: tuple[str, ...]
+    pattern: tuple[int, ...]  # position -> which of the patterns of a UNION it belongs to
     edges: tuple[Edge, ...]
     finals: tuple[tuple[int, tuple[int, ...]], ...]
-    absents: tuple[Absent, ...]
+    absents: tuple[tuple[str, ...], ...]  # chains of steps, none of which may occur in its gap
 
     def outgoing(self, position: int) -> tuple[Edge, ...]:
         return tuple(e for e in self.edges if e.source == position)
@@ -69,18 +70,20 @@ class _Builder:
     def __init__(self) -> None:
         self.steps: list[str] = []
         self.edges: dict[tuple[int, int, Guards], int] = {}
-        self.absents: list[Absent] = []
+        self.absents: list[tuple[str, ...]] = []
         self.loops = 0
 
     def build(self, patterns: Iterable[Pattern]) -> Automaton:
         finals: set[tuple[int, tuple[int, ...]]] = set()
-        for pattern in patterns:
+        owner: list[int] = []
+        for number, pattern in enumerate(patterns):
             whole = self.fragment(pattern)
+            owner += [number] * (len(self.steps) - len(owner))
             for p, guards in whole.first:
                 self.connect(START, p, guards, loop=-1)
             finals |= {(p, tuple(sorted(guards))) for p, guards in whole.last}
         edges = sorted(Edge(s, t, tuple(sorted(g)), loop) for (s, t, g), loop in self.edges.items())
-        return Automaton(tuple(self.steps), tuple(edges), tuple(sorted(finals)), tuple(self.absents))
+        return Automaton(tuple(self.steps), tuple(owner), tuple(edges), tuple(sorted(finals)), tuple(self.absents))
 
     def connect(self, source: int, target: int, guards: Guards, *, loop: int) -> None:
         """Add an edge; of two equal ones the step forward wins over the further element, the inner over the outer."""
@@ -102,9 +105,10 @@ class _Builder:
                 self.steps.append(name)
                 here = [(len(self.steps) - 1, NO_GUARD)]
                 return _Fragment(here, list(here), [])
-            case Absent():
-                self.absents.append(pattern)
-                return _Fragment([], [], [frozenset({len(self.absents) - 1})])
+            case Absent(part):
+                chains = _chains(part)
+                self.absents += chains
+                return _Fragment([], [], [frozenset(range(len(self.absents) - len(chains), len(self.absents)))])
             case Sequence(parts):
                 return self.chain([self.fragment(p) for p in parts])
             case Choice(parts):
@@ -152,22 +156,55 @@ class _Builder:
         return whole
 
     def any_order(self, parts: tuple[Pattern, ...]) -> _Fragment:
-        """A copy of each part for every set of parts done before it: n 2^(n-1) copies instead of n! orders."""
+        """A copy of each part for every set of parts bound before it: n 2^(n-1) copies instead of n! orders.
+
+        Parts that can be skipped need not be bound; skipping leaves no trace, so that every prefix has one place.
+        """
         n = len(parts)
+        needed = sum(1 << i for i, p in enumerate(parts) if not _can_be_empty(p))
         copies: dict[tuple[int, int], _Fragment] = {}
-        for done in range(1 << n):
-            for x in range(n):
-                if not done >> x & 1:
-                    copies[x, done] = self.fragment(parts[x])
-        for (x, done), right in copies.items():
+        for bound, x in product(range(1 << n), range(n)):
+            if not bound >> x & 1:
+                copies[x, bound] = self.fragment(parts[x])
+        for (x, bound), right in copies.items():
             for y in range(n):
-                if done >> y & 1:
-                    self.join(copies[y, done & ~(1 << y)], right)
-        full = (1 << n) - 1
-        ends = [copies[x, full & ~(1 << x)] for x in range(n)]
-        return _Fragment(
-            _distinct(w for x in range(n) for w in copies[x, 0].first), _distinct(w for f in ends for w in f.last), []
-        )
+                if bound >> y & 1:
+                    left = copies[y, bound & ~(1 << y)]
+                    for (p, g), (q, h) in product(left.last, right.first):
+                        self.connect(p, q, g | h, loop=-1)
+        first = [w for x in range(n) for w in copies[x, 0].first]
+        last = [w for (x, bound), f in copies.items() if needed & ~(bound | 1 << x) == 0 for w in f.last]
+        return _Fragment(_distinct(first), _distinct(last), [NO_GUARD] if needed == 0 else [])
+
+
+def _can_be_empty(pattern: Pattern) -> bool:
+    match pattern:
+        case Repeat(part, low):
+            return low == 0 or _can_be_empty(part)
+        case Choice(parts):
+            return any(map(_can_be_empty, parts))
+        case Sequence(parts) | AllOf(parts):
+            return all(map(_can_be_empty, parts))
+        case _:
+            return isinstance(pattern, Absent)
+
+
+def _chains(part: Pattern) -> list[tuple[str, ...]]:
+    """An absent part as chains of single steps: absent alternatives are all absent."""
+    match part:
+        case Step(_, name):
+            return [(name,)]
+        case Choice(parts):
+            return [c for p in parts for c in _chains(p)]
+        case Sequence(parts):
+            return [tuple(s for c in way for s in c) for way in product(*map(_chains, parts))]
+        case _:
+            raise UnsupportedError(
+                "unsupported",
+                "an absent part may hold single steps, sequences and alternatives only",
+                span=part.span,
+                hint="write closures and AND as alternatives or several absent parts",
+            )
 
 
 def _optional(f: _Fragment) -> _Fragment:
@@ -214,6 +251,20 @@ def surely_bound(automaton: Automaton) -> dict[int, frozenset[str]]:
             if new != before[p]:
                 before[p], changed = new, True
     return before
+
+
+def may_be_bound(automaton: Automaton) -> dict[int, frozenset[str]]:
+    """For every position: the steps some way to it has bound before it."""
+    before: dict[int, set[str]] = {p: set() for p in range(START, len(automaton.steps))}
+    changed = True
+    while changed:
+        changed = False
+        for e in automaton.edges:
+            new = before[e.source] | ({automaton.steps[e.source]} if e.source != START else set())
+            if not new <= before[e.target]:
+                before[e.target] |= new
+                changed = True
+    return {p: frozenset(s) for p, s in before.items()}
 
 
 def ambiguous(automaton: Automaton) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from whenabouts.errors import UnsupportedError
-from whenabouts.plan.automaton import START, Automaton, automaton_of, reachable_steps, surely_bound
+from whenabouts.plan.automaton import START, Automaton, automaton_of, may_be_bound, reachable_steps, surely_bound
 from whenabouts.plan.bound import Bound
 from whenabouts.plan.expressions import (
     Aggregate,
@@ -27,7 +27,7 @@ from whenabouts.plan.expressions import (
     steps_of,
     transform,
 )
-from whenabouts.plan.pattern import Step, steps_of_query, walk_pattern
+from whenabouts.plan.pattern import steps_of_query
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ class _Placer:
         self.automaton, self.many = automaton, many
         self.after = reachable_steps(automaton)
         self.sure = surely_bound(automaton)
-        self.before = _may_be_bound(automaton)
+        self.before = may_be_bound(automaton)
 
     def on_entering(self, q: int, cross: Iterable[_Reading]) -> Iterable[Check]:
         step = self.automaton.steps[q]
@@ -186,25 +186,11 @@ class _Placer:
         found = set()
         for e in self.automaton.edges:
             for g in e.guards:
-                names = [s.name for s in walk_pattern(self.automaton.absents[g]) if isinstance(s, Step)]
+                names = self.automaton.absents[g]
                 reads = frozenset().union(*(r.direct | r.whole for n in names for r in forbids[n])) - set(names)
                 if e.source == START or reads & self.after[e.target]:
                     found.add(g)
         return frozenset(found)
-
-
-def _may_be_bound(automaton: Automaton) -> dict[int, frozenset[str]]:
-    """For every position: the steps some way to it has bound before it."""
-    before: dict[int, set[str]] = {p: set() for p in range(START, len(automaton.steps))}
-    changed = True
-    while changed:
-        changed = False
-        for e in automaton.edges:
-            new = before[e.source] | ({automaton.steps[e.source]} if e.source != START else set())
-            if not new <= before[e.target]:
-                before[e.target] |= new
-                changed = True
-    return {p: frozenset(s) for p, s in before.items()}
 
 
 _ALL_ELEMENTS = {"<": "max", "<=": "max", ">": "min", ">=": "min"}

@@ -34,6 +34,7 @@ def infer_key(bound: Bound) -> Bound:
     """An equality chain over one column that ties all steps together is a key: a.k = b.k AND b.k = c.k -> [k].
 
     Optional steps may only hang on mandatory ones: were they links of the chain, a match without them would not be tied.
+    Two steps must be mandatory: a match of one event is no equality, and may have a null key.
     """
     columns = {c for pair in map(_equality, bound.query.where) if pair for c in (pair[0].name,) if c is not None}
     for column in sorted(columns):
@@ -99,7 +100,7 @@ def _ties_all(bound: Bound, column: str) -> bool:
 
 def _hang_together(steps: Iterable[StepInfo], links: list[tuple[str, str]]) -> bool:
     core = [s.name for s in steps if not s.optional and not s.absent]
-    if not core:
+    if len(core) < 2:
         return False
     tied, grown = {core[0]}, True
     while grown:

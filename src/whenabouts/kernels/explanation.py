@@ -1,0 +1,54 @@
+"""EXPLAIN: what will happen, in the words of the plan."""
+
+from __future__ import annotations
+
+from whenabouts.kernels.batch import needs_all_events
+from whenabouts.kernels.lower import Lowered
+from whenabouts.kernels.run import Budget, remembers
+from whenabouts.plan.bound import Bound
+from whenabouts.plan.pattern import Strategy
+from whenabouts.plan.render import render, render_expr
+
+
+def explanation(bound: Bound, lowered: Lowered, budget: Budget, *, merge: bool) -> str:
+    """The plan as indented text: query, partitioning, filters, method with its reason, bounds, program, warnings."""
+    program = lowered.program
+    filters = [
+        f"  {step} ({bound.steps[step].type or 'ANY'}): " + (" AND ".join(render_expr(f) for f in conditions) or "type only")
+        for step, conditions in program.placement.filters.items()
+    ]
+    all_needed = needs_all_events(bound)
+    sections = [
+        ("query", render(bound.query).splitlines()),
+        ("key", [f"  {', '.join(bound.key)}" if bound.key else "  none: all events are one stream"]),
+        ("events", ["  all of a key are read" if all_needed else "  only relevant ones are kept", *filters]),
+        ("columns", [f"  {render_expr(d.expr)} as {d.dtype.value}" for d in program.derived] or ["  none"]),
+        ("method", [f"  {line}" for line in method(bound, lowered, merge=merge)]),
+        ("memory", [f"  {memory(bound)}; at most {budget.partial:,} partial matches at once, "
+                    + ("then the start is dropped and counted" if budget.drop else "then the query fails")]),
+        ("program", [f"  {line}" for line in program.dump().splitlines()]),
+        ("warnings", [f"  {w}" for w in bound.warnings]),
+    ]  # fmt: skip
+    return "\n".join(f"{title}\n" + "\n".join(lines) for title, lines in sections if lines)
+
+
+def method(bound: Bound, lowered: Lowered, *, merge: bool) -> list[str]:
+    """Which loop matches, and why."""
+    lines = []
+    if bound.query.strategy is not Strategy.ANY:
+        lines.append(f"follow each start on its own ({bound.query.strategy.value})")
+    elif remembers(lowered):
+        lines.append("match graph per start: conditions remember more than the previous event")
+    else:
+        lines.append("one match graph shared by all starts of a key: conditions read at most the previous event")
+    if merge:
+        lines.append("equal matches are merged: several ways through the pattern bind the same steps")
+    return lines
+
+
+def memory(bound: Bound) -> str:
+    """What bounds the memory of a key."""
+    if bound.extent is None:
+        return "no window: a key's relevant events are held to the end of the input"
+    unit = "events" if bound.extent.events else "ticks"
+    return f"a key's relevant events within {bound.extent.span} {unit} are held"
