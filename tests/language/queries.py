@@ -93,94 +93,117 @@ def absences(draw, names):
 # ---------------------------------------------------------------- expressions
 
 
+# Recursive strategies are composites that draw a kind: `one_of` would flatten them into hundreds of branches, and how
+# many depends on what Hypothesis happens to have cached.
+
+
 def negative(value):
     """Unary minus as the parser builds it: before a number it is part of the number."""
     return value if isinstance(value, Literal) else Negate(value)
 
 
-def values(references, depth=2):
+@st.composite
+def chosen(draw, options):
+    """One of the strategies, without flattening."""
+    return draw(options[draw(st.integers(0, len(options) - 1))])
+
+
+@st.composite
+def values(draw, references, depth=2):
     """Values over references."""
-    if not depth:
-        return references | literals | durations
+    kinds = ["reference", "reference", "constant", "duration"]
+    kind = draw(st.sampled_from([*kinds, "arithmetic", "minus", "call", "condition"] if depth else kinds))
     deeper = values(references, depth - 1)
-    calls = st.sampled_from(sorted(FUNCTIONS)).flatmap(
-        lambda name: st.builds(
-            Call,
-            st.just(name),
-            st.tuples(*[deeper] * (len(FUNCTIONS[name].parameters) + FUNCTIONS[name].variadic)),
-        )
-    )
-    arithmetic = st.builds(Arithmetic, st.sampled_from("+-*/%"), deeper, deeper)
-    return st.one_of(deeper, references, arithmetic, deeper.map(negative), calls, conditions(references, depth - 1))
+    if kind == "constant":
+        return draw(literals)
+    if kind == "duration":
+        return draw(durations)
+    if kind == "arithmetic":
+        return Arithmetic(draw(st.sampled_from("+-*/%")), draw(deeper), draw(deeper))
+    if kind == "minus":
+        return negative(draw(deeper))
+    if kind == "call":
+        name = draw(st.sampled_from(sorted(FUNCTIONS)))
+        number = len(FUNCTIONS[name].parameters) + FUNCTIONS[name].variadic
+        return Call(name, tuple(draw(deeper) for _ in range(number)))
+    return draw(conditions(references, depth - 1) if kind == "condition" else references)
 
 
-def conditions(references, depth=2):
+@st.composite
+def conditions(draw, references, depth=2):
     """Conditions over references."""
-    value = values(references, max(depth - 1, 0))
-    simple = st.one_of(
-        st.builds(Compare, st.sampled_from(["=", "!=", "<", "<=", ">", ">="]), references, value),
-        st.builds(In, references, st.lists(constants, min_size=1, max_size=3).map(tuple), st.booleans()),
-        st.builds(Between, references, value, value, st.booleans()),
-        st.builds(Like, references, WORDS, st.booleans()),
-        st.builds(IsNull, references, st.booleans()),
-        references,
-    )
-    if depth <= 0:
-        return simple
+    simple = ["compare", "compare", "in", "between", "like", "is_null", "reference"]
+    kind = draw(st.sampled_from([*simple, "not", "and", "or"] if depth > 0 else simple))
+    operand, value = draw(references), values(references, max(depth - 1, 0))
     deeper = conditions(references, depth - 1)
-    several = st.lists(deeper, min_size=2, max_size=3)
-    return st.one_of(simple, deeper.map(Not), several.map(all_true), several.map(any_true))
+    match kind:
+        case "compare":
+            return Compare(draw(st.sampled_from(["=", "!=", "<", "<=", ">", ">="])), operand, draw(value))
+        case "in":
+            return In(operand, tuple(draw(st.lists(constants, min_size=1, max_size=3))), draw(st.booleans()))
+        case "between":
+            return Between(operand, draw(value), draw(value), draw(st.booleans()))
+        case "like":
+            return Like(operand, draw(WORDS), draw(st.booleans()))
+        case "is_null":
+            return IsNull(operand, draw(st.booleans()))
+        case "not":
+            return Not(draw(deeper))
+        case "and" | "or":
+            items = draw(st.lists(deeper, min_size=2, max_size=3))
+            return all_true(items) if kind == "and" else any_true(items)
+    return operand
+
+
+def columns(step, *picks):
+    """Columns of the events of a step."""
+    return st.builds(Attribute, st.just(step), COLUMNS, st.sampled_from(picks or (Pick.CURRENT,)))
 
 
 def references_in_where(draw, steps):
     """Attributes and aggregates one conjunct may mention: one closure element by element, one absent step."""
-    single = [s.name for s in steps if not s.many and not s.absent]
     many = [s.name for s in steps if s.many and not s.absent]
     absent = [s.name for s in steps if s.absent and not s.many]
-    options = [st.builds(Attribute, st.just(name), COLUMNS) for name in single]
+    options = [columns(s.name) for s in steps if not s.many and not s.absent]
     if absent and draw(st.booleans()):
-        options.append(st.builds(Attribute, st.just(draw(st.sampled_from(absent))), COLUMNS))
+        options.append(columns(draw(st.sampled_from(absent))))
     if many:
         current = draw(st.sampled_from(many))
-        options.append(st.builds(Attribute, st.just(current), COLUMNS, st.sampled_from([Pick.CURRENT, Pick.PREVIOUS])))
-        options.append(aggregates(current, [Pick.EACH_BEFORE, Pick.EACH_UPTO]))
-        anywhere = st.sampled_from(many)
-        options.append(st.builds(Attribute, anywhere, COLUMNS, st.sampled_from([Pick.FIRST, Pick.LAST])))
-        options.append(anywhere.flatmap(lambda name: aggregates(name, [Pick.EACH])))
-    return st.one_of(options) if options else None
+        options.append(columns(current, Pick.CURRENT, Pick.PREVIOUS))
+        options.append(aggregates(current, Pick.EACH_BEFORE, Pick.EACH_UPTO))
+    for name in many:
+        options += [columns(name, Pick.FIRST, Pick.LAST), aggregates(name, Pick.EACH)]
+    return chosen(options) if options else None
 
 
-def aggregates(step, picks):
+@st.composite
+def aggregates(draw, step, *picks):
     """Aggregates over the events of a closure."""
-
-    def of(pick):
-        column = st.builds(Attribute, st.just(step), COLUMNS, st.just(pick))
-        events = st.just(Aggregate("count", Attribute(step, None, pick)))
-        functions = st.sampled_from(["count", "sum", "avg", "min", "max", "first", "last"])
-        return st.builds(Aggregate, functions, column | column.map(Negate)) | events
-
-    return st.sampled_from(picks).flatmap(of)
+    pick = draw(st.sampled_from(picks))
+    if draw(st.booleans()):
+        return Aggregate("count", Attribute(step, None, pick))
+    column = draw(columns(step, pick))
+    function = draw(st.sampled_from(["count", "sum", "avg", "min", "max", "first", "last"]))
+    return Aggregate(function, draw(st.sampled_from([column, Negate(column)])))
 
 
 def items(steps, output):
     """RETURN items without their names."""
     options = [st.just(Aggregate("count", None))] if output is Output.TOTAL else []
+    totals = st.sampled_from(["count", "sum", "avg", "min", "max"])
     for step in steps:
         if step.absent:
             continue
+        single = (Pick.FIRST, Pick.LAST) if step.many else (Pick.CURRENT,)
         if output is Output.TOTAL:
-            pick = Pick.EACH if step.many else Pick.CURRENT
-            column = st.builds(Attribute, st.just(step.name), COLUMNS, st.just(pick))
-            options.append(st.builds(Aggregate, st.sampled_from(["count", "sum", "avg", "min", "max"]), column))
-        elif step.many:
-            picks = st.sampled_from([Pick.FIRST, Pick.LAST])
-            options.append(st.builds(Attribute, st.just(step.name), COLUMNS | st.none(), picks | st.just(Pick.EACH)))
-            options.append(values(st.builds(Attribute, st.just(step.name), COLUMNS, picks)))
-            options.append(values(aggregates(step.name, [Pick.EACH])))
-        else:
-            options.append(st.builds(Attribute, st.just(step.name), COLUMNS | st.none()))
-            options.append(values(st.builds(Attribute, st.just(step.name), COLUMNS)))
-    return st.one_of(options)
+            group = columns(step.name, Pick.EACH if step.many else Pick.CURRENT)
+            options.append(st.builds(Aggregate, totals, group))
+            continue
+        options.append(values(columns(step.name, *single)))
+        options.append(st.builds(Attribute, st.just(step.name), st.none(), st.sampled_from(single)))
+        if step.many:
+            options += [columns(step.name, Pick.EACH), values(aggregates(step.name, Pick.EACH))]
+    return chosen(options)
 
 
 @st.composite

@@ -108,7 +108,7 @@ numbers = st.sampled_from([DType.INT, DType.FLOAT])
 granularities = st.none() | st.sampled_from(["1 s", "100 ms", "7", "minute", "1 ns", "soon", "", "0 s"])
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=300)
 @given(queries(), schemas(all_types) | schemas(numbers), granularities)
 def test_only_our_errors_escape_binding(query, schema, granularity):
     started = time.process_time()

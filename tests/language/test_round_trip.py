@@ -9,7 +9,7 @@ from whenabouts.plan import expressions, pattern, render, typing
 from whenabouts.plan.expressions import Aggregate, Arithmetic, Attribute, Expr, Literal, Negate, Not, Or, Pick
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=300)
 @given(queries())
 def test_text_of_a_query_parses_to_it(query):
     text = render.render(query)
