@@ -29,6 +29,7 @@ from whenabouts.events.table import schema_of, to_arrow
 from whenabouts.kernels.explanation import explanation
 from whenabouts.kernels.batch import Batch, prepare
 from whenabouts.kernels.lower import Lowered, lower
+from whenabouts.kernels.program import U64
 from whenabouts.kernels.run import Budget, matches
 from whenabouts.language.aggregates import registered
 from whenabouts.language.bind import bind
@@ -77,8 +78,11 @@ class Run:
 @lru_cache(maxsize=256)
 def _compiled(query: Query, columns: tuple[Any, ...], roles: Roles, granularity: str | None, without: frozenset[str]) -> Plan:
     schema = Schema({c.name: c for c in columns}, roles)
-    bound = rewrite(bind(query, schema, granularity), without)
-    aggregates = registered()
+    return plan_of(rewrite(bind(query, schema, granularity), without), registered())
+
+
+def plan_of(bound: Bound, aggregates: Mapping[str, Any]) -> Plan:
+    """Lower a rewritten, bound query; a Spark task starts here."""
     lowered = lower(bound, aggregates)
     return Plan(bound, lowered, ambiguous(lowered.program.automaton), aggregates)
 
@@ -91,10 +95,12 @@ def compile_query(query: Query, schema: Schema, granularity: str | None = None, 
         raise error.with_text(query.text) if query.text else error from None
 
 
-def match_table(plan: Plan, table: pa.Table, budget: Budget) -> tuple[pa.Table, Batch, dict[str, int]]:
-    """Match an Arrow table: the work of one process, and of one Spark task."""
+def match_table(
+    plan: Plan, table: pa.Table, budget: Budget, bits: U64 | None = None
+) -> tuple[pa.Table, Batch, dict[str, int]]:
+    """Match an Arrow table: the work of one process, and of one Spark task. `bits`: see `prepare`."""
     bound, program, query = plan.bound, plan.lowered.program, plan.bound.query
-    batch = prepare(bound, program, table)
+    batch = prepare(bound, program, table, bits)
     limit = None if plan.merge else query.limit
     out = matches(bound, plan.lowered, batch, budget, limit, plan.aggregates)
     rows = collect(bound, program, table, batch, out, merge=plan.merge, aggregates=plan.aggregates)

@@ -49,9 +49,12 @@ def step_expressions(bound: Bound, filters: Iterable[Expr]) -> tuple[Expr, ...]:
     return tuple(ex.transform(f, lambda n: ex.Attribute("", n.name) if isinstance(n, ex.Attribute) else n) for f in filters)
 
 
-def prepare(bound: Bound, program: Program, table: pa.Table) -> Batch:
-    """Select, sort and encode the events of a table."""
-    rows, bits = _relevant(bound, program, table)
+def prepare(bound: Bound, program: Program, table: pa.Table, given: U64 | None = None) -> Batch:
+    """Select, sort and encode the events of a table.
+
+    `given` are bits the caller has computed already, by types and by the filters the program does not list any more.
+    """
+    rows, bits = _relevant(bound, program, table, given)
     bad: list[tuple[str, I64]] = []
     time_column = table.column(bound.schema.roles.lower)
     if time_column.null_count:
@@ -80,8 +83,22 @@ def prepare(bound: Bound, program: Program, table: pa.Table) -> Batch:
     return Batch(Events(time, bits, codes, runs, instant, after, floats, ints), rows, tuple(bad))
 
 
-def _relevant(bound: Bound, program: Program, table: pa.Table) -> tuple[I64, U64]:
+def _relevant(bound: Bound, program: Program, table: pa.Table, given: U64 | None) -> tuple[I64, U64]:
     """The rows to look at, and which steps each can be."""
+    rows, bits = _typed(bound, program, table) if given is None else (np.arange(table.num_rows, dtype=np.int64), given)
+    for b, step in enumerate(program.steps):
+        conditions = step_expressions(bound, program.placement.filters[step])
+        if conditions:
+            _clear_false(bound, table, rows, bits, np.uint64(1 << b), conditions)
+    if not needs_all_events(bound):
+        some = bits != 0
+        if not some.all():
+            rows, bits = rows[some], bits[some]
+    return rows, bits
+
+
+def _typed(bound: Bound, program: Program, table: pa.Table) -> tuple[I64, U64]:
+    """The rows to look at, and which steps each can be by its type."""
     types = [bound.steps[s].type for s in program.steps]
     named = sorted({t for t in types if t is not None})
     of_type = {t: np.uint64(sum(1 << b for b, x in enumerate(types) if x == t)) for t in named}
@@ -98,14 +115,6 @@ def _relevant(bound: Bound, program: Program, table: pa.Table) -> tuple[I64, U64
     else:
         rows = np.flatnonzero(codes)
         bits = by_code[codes[rows]]
-    for b, step in enumerate(program.steps):
-        conditions = step_expressions(bound, program.placement.filters[step])
-        if conditions:
-            _clear_false(bound, table, rows, bits, np.uint64(1 << b), conditions)
-    if not needs_all_events(bound):
-        some = bits != 0
-        if not some.all():
-            rows, bits = rows[some], bits[some]
     return rows, bits
 
 

@@ -1,0 +1,215 @@
+"""A pattern query over a Spark DataFrame: one filter, one shuffle, one pass of Python over runs of keys.
+
+Problem: matching wants all events of a key in one place, and Python is the slow side of Spark. Idea: Spark decides which
+steps an event can be (`pushdown`), drops what no step can use, ships only the columns the kernel or the result reads,
+and brings keys together; a task then matches hundreds of thousands of events per call (`task`).
+Invariant: the same rows as in one process, for every number of partitions; nothing runs before the result is asked for.
+Only public DataFrame calls, so it works over Spark Connect; the session is that of the DataFrame.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import reduce
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
+from pyspark.sql import types as st
+
+from whenabouts import engine
+from whenabouts.engine import PatternQuery, Plan
+from whenabouts.errors import SchemaError, UnsupportedError
+from whenabouts.events.schema import DType
+from whenabouts.events.table import schema_of
+from whenabouts.kernels.batch import NULL_KEY, NULL_TIME, needs_all_events
+from whenabouts.kernels.explanation import explanation
+from whenabouts.matches.record import result_schema
+from whenabouts.plan import expressions as ex
+from whenabouts.plan.pattern import Output, Strategy
+from whenabouts.spark.pushdown import Pushed, push
+from whenabouts.spark.schema import arrow_schema, arrow_unit, column, spark_schema
+from whenabouts.spark.task import BITS, AsideTask, MatchTask, Parcel, pack
+
+
+class OneTaskWarning(UserWarning):
+    """The whole input is matched by one task: the query has no key, or strict contiguity sees all events as one stream."""
+
+
+@dataclass(frozen=True, slots=True)
+class SparkPlan:
+    """How a query runs on a DataFrame."""
+
+    plan: Plan
+    struct: st.StructType
+    arrow: pa.Schema
+    pushed: Pushed
+    shipped: tuple[str, ...]
+    one_task: str | None  # the reason, if the whole input goes to one task
+
+    @property
+    def keys(self) -> list[Column]:
+        return [self.column(k) for k in self.plan.bound.key]
+
+    @property
+    def time(self) -> Column:
+        return self.column(self.plan.bound.schema.roles.lower)
+
+    def column(self, name: str) -> Column:
+        return column(self.struct[name])
+
+    @property
+    def keyless(self) -> Column:
+        """Whether a row lacks a key; NaN is read as NULL."""
+        floats = {n for n, c in self.plan.bound.schema.columns.items() if c.dtype is DType.FLOAT}
+        decimals = {f.name for f in self.struct if isinstance(f.dataType, st.DecimalType)}
+        tests = [
+            self.column(k).isNull() | F.isnan(self.column(k)) if k in floats - decimals else self.column(k).isNull()
+            for k in self.plan.bound.key
+        ]
+        return reduce(lambda x, y: x | y, tests, F.lit(False))
+
+    def packed(self) -> bytes:
+        """What travels to the workers."""
+        bound = self.plan.bound
+        used = {
+            n.function
+            for e in (*bound.query.where, *_returned(self.plan))
+            for n in ex.walk(e)
+            if isinstance(n, ex.Aggregate)
+        }
+        return pack(Parcel(bound, self.pushed.remaining, {k: v for k, v in self.plan.aggregates.items() if k in used}))
+
+
+def plan_on(query: PatternQuery, struct: st.StructType) -> SparkPlan:
+    """Bind and lower a query for a DataFrame of this schema."""
+    arrow = arrow_schema(struct)
+    schema = schema_of(arrow, query.options.roles)
+    if schema.roles.id is None:
+        raise SchemaError(
+            "schema",
+            "the events need a column that identifies them: rows of a Spark DataFrame have no stable number",
+            hint='name it: wa.query(text, id="…"); or add one: df.withColumn("id", F.expr("uuid()")) and save it',
+        )
+    plan = engine.compile_query(query.query, schema, query.options.granularity)
+    pushed = push(plan.bound, plan.lowered.program, struct)
+    return SparkPlan(plan, struct, arrow, pushed, _shipped(plan, pushed, arrow), _one_task(plan))
+
+
+def _one_task(plan: Plan) -> str | None:
+    if plan.bound.query.strategy is Strategy.STRICT:
+        return "under strict_contiguity all events are one stream"
+    return None if plan.bound.key else "the query has no key such as WHERE [column]"
+
+
+def _returned(plan: Plan) -> Iterator[ex.Expr]:
+    return (m.expr for m in plan.bound.query.measures)
+
+
+def _shipped(plan: Plan, pushed: Pushed, arrow: pa.Schema) -> tuple[str, ...]:
+    """The columns that cross to Python, in the order of the table."""
+    bound = plan.bound
+    read = [d.expr for d in plan.lowered.program.derived]
+    read += [e for items in pushed.remaining.values() for e in items]
+    names = {a.name for e in (*read, *_returned(plan)) for a in ex.attributes(e)}
+    names |= {*bound.key, bound.schema.roles.id, bound.schema.roles.lower}
+    return tuple(n for n in arrow.names if n in names)
+
+
+def match(query: PatternQuery, df: DataFrame) -> DataFrame:
+    """The matches as a lazy DataFrame."""
+    planned = plan_on(query, _static(df))
+    if planned.one_task:
+        warnings.warn(f"one task matches the whole input: {planned.one_task}", OneTaskWarning, stacklevel=3)
+    bound = planned.plan.bound
+    sent = pa.schema([*(planned.arrow.field(n) for n in planned.shipped), pa.field(BITS, pa.int64())])
+    whole = bound.query.output is Output.TOTAL and not bound.key
+    cut_at = () if planned.one_task else bound.key
+    task = MatchTask(planned.packed(), query.options.budget, cut_at, sent if whole else None)
+    result = result_schema(bound, planned.arrow)
+    struct = spark_schema(pa.schema([pa.field(f.name, arrow_unit(f.type)) for f in result]))
+    matches = _arranged(planned, _events(planned, df)).mapInArrow(task, struct)
+    return matches if bound.query.limit is None else matches.limit(bound.query.limit)
+
+
+def _events(planned: SparkPlan, df: DataFrame) -> DataFrame:
+    """The rows a task needs, with their bits."""
+    bound = planned.plan.bound
+    kept = df.where(planned.time.isNotNull())
+    if bound.key and bound.query.strategy is not Strategy.STRICT:
+        kept = kept.where(~planned.keyless)
+    if planned.pushed.of_type is not None:
+        kept = kept.where(planned.pushed.of_type)
+    if not needs_all_events(bound):
+        kept = kept.where(planned.pushed.bits != 0)
+    return kept.select(*(planned.column(n).alias(n) for n in planned.shipped), planned.pushed.bits.alias(BITS))
+
+
+def _arranged(planned: SparkPlan, events: DataFrame) -> DataFrame:
+    """Keys together and in time order; as many partitions as spark.sql.shuffle.partitions says."""
+    if planned.one_task:
+        return events.repartition(1)
+    return events.repartition(*planned.keys).sortWithinPartitions(*planned.keys, planned.time)
+
+
+def check(query: PatternQuery, df: DataFrame) -> None:
+    """Raise if the query does not fit the DataFrame."""
+    plan_on(query, _static(df))
+
+
+def bad_rows(query: PatternQuery, df: DataFrame) -> DataFrame:
+    """The rows `match` sets aside, all their columns and a column `reason`; lazy."""
+    planned = plan_on(query, _static(df))
+    timeless, relevant = planned.time.isNull(), planned.pushed.bits != 0
+    suspects = df.where(timeless | (planned.keyless & relevant))
+    if planned.pushed.exact:
+        return suspects.withColumn("reason", F.when(timeless, F.lit(NULL_TIME)).otherwise(F.lit(NULL_KEY)))
+    struct = st.StructType([*planned.struct.fields, st.StructField("reason", st.StringType())])
+    return suspects.mapInArrow(AsideTask(planned.packed()), struct)
+
+
+def key_report(query: PatternQuery, df: DataFrame) -> DataFrame:
+    """Relevant events per key, largest first: shows keys so large that one task waits for them."""
+    planned = plan_on(query, _static(df))
+    if not planned.plan.bound.key:
+        raise UnsupportedError("unsupported", "a query without a key has no keys to report", hint="add WHERE [column]")
+    events = _events(planned, df)
+    return events.groupBy(*planned.keys).agg(F.count(F.lit(1)).alias("events")).orderBy(F.desc("events"))
+
+
+def explain(query: PatternQuery, df: DataFrame) -> str:
+    """The local explanation, then what Spark does, what crosses to Python, and how keys come together."""
+    planned = plan_on(query, _static(df))
+    plan = planned.plan
+    local = explanation(plan.bound, plan.lowered, query.options.budget, merge=plan.merge)
+    if planned.one_task:
+        shuffle = f"one task, because {planned.one_task}"
+    else:
+        partitions = df.sparkSession.conf.get("spark.sql.shuffle.partitions")
+        shuffle = f"by {', '.join(plan.bound.key)} into {partitions} partitions (spark.sql.shuffle.partitions)"
+    kept = (
+        "all rows are shipped" if needs_all_events(plan.bound) else "rows without a bit are dropped before the shuffle"
+    )
+    spark = [
+        "spark",
+        f"  bits computed in Spark, {kept}:",
+        *(f"    {note}" for note in planned.pushed.notes),
+        f"  columns to Python: {', '.join(planned.shipped)}, bits",
+        f"  shuffle {shuffle}",
+    ]
+    if plan.bound.key:
+        spark.append("  skew: whenabouts.spark.key_report(query, df) lists the largest keys")
+    return "\n".join([local, *spark])
+
+
+def _static(df: DataFrame) -> st.StructType:
+    """The schema of a DataFrame that is no stream."""
+    if df.isStreaming:
+        raise UnsupportedError(
+            "unsupported",
+            "pattern queries over a streaming DataFrame are not supported yet",
+            hint="ask the query of a batch DataFrame: spark.read instead of spark.readStream",
+        )
+    return df.schema
