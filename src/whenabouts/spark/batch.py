@@ -1,8 +1,8 @@
 """A pattern query over a Spark DataFrame: one filter, one shuffle, one pass of Python over runs of keys.
 
-Problem: matching wants all events of a key in one place, and Python is the slow side of Spark. Idea: Spark decides which
-steps an event can be (`pushdown`), drops what no step can use, ships only the columns the kernel or the result reads,
-and brings keys together; a task then matches hundreds of thousands of events per call (`task`).
+Problem: matching wants all events of a key in one place, and Python is the slow side of Spark. Idea: Spark decides
+which steps an event can be (`pushdown`), drops what no step can use, ships only the columns the kernel or the result
+reads, and brings keys together; a task then matches hundreds of thousands of events per call (`task`).
 Invariant: the same rows as in one process, for every number of partitions; nothing runs before the result is asked for.
 Only public DataFrame calls, so it works over Spark Connect; the session is that of the DataFrame.
 """
@@ -10,7 +10,7 @@ Only public DataFrame calls, so it works over Spark Connect; the session is that
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 
@@ -30,12 +30,12 @@ from whenabouts.matches.record import result_schema
 from whenabouts.plan import expressions as ex
 from whenabouts.plan.pattern import Output, Strategy
 from whenabouts.spark.pushdown import Pushed, push
-from whenabouts.spark.schema import arrow_schema, arrow_unit, column, spark_schema
+from whenabouts.spark.schema import arrow_schema, column, spark_schema
 from whenabouts.spark.task import BITS, AsideTask, MatchTask, Parcel, pack
 
 
 class OneTaskWarning(UserWarning):
-    """The whole input is matched by one task: the query has no key, or strict contiguity sees all events as one stream."""
+    """One task matches the whole input: the query has no key, or strict contiguity sees all events as one stream."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +74,20 @@ class SparkPlan:
     def packed(self) -> bytes:
         """What travels to the workers."""
         bound = self.plan.bound
-        used = {
-            n.function
-            for e in (*bound.query.where, *_returned(self.plan))
-            for n in ex.walk(e)
-            if isinstance(n, ex.Aggregate)
-        }
+        nodes = [n for e in (*bound.query.where, *_returned(self.plan)) for n in ex.walk(e)]
+        used = {n.function for n in nodes if isinstance(n, ex.Aggregate)}
         return pack(Parcel(bound, self.pushed.remaining, {k: v for k, v in self.plan.aggregates.items() if k in used}))
 
 
 def plan_on(query: PatternQuery, struct: st.StructType) -> SparkPlan:
-    """Bind and lower a query for a DataFrame of this schema."""
+    """How a query runs on a DataFrame of this schema."""
+    plan, arrow = compiled_on(query, struct)
+    pushed = push(plan.bound, plan.lowered.program, struct)
+    return SparkPlan(plan, struct, arrow, pushed, columns_read(plan, pushed.remaining, arrow), one_task(plan))
+
+
+def compiled_on(query: PatternQuery, struct: st.StructType) -> tuple[Plan, pa.Schema]:
+    """The query compiled for a Spark schema, and the Arrow schema of the same columns."""
     arrow = arrow_schema(struct)
     schema = schema_of(arrow, query.options.roles)
     if schema.roles.id is None:
@@ -93,12 +96,11 @@ def plan_on(query: PatternQuery, struct: st.StructType) -> SparkPlan:
             "the events need a column that identifies them: rows of a Spark DataFrame have no stable number",
             hint='name it: wa.query(text, id="…"); or add one: df.withColumn("id", F.expr("uuid()")) and save it',
         )
-    plan = engine.compile_query(query.query, schema, query.options.granularity)
-    pushed = push(plan.bound, plan.lowered.program, struct)
-    return SparkPlan(plan, struct, arrow, pushed, _shipped(plan, pushed, arrow), _one_task(plan))
+    return engine.compile_query(query.query, schema, query.options.granularity), arrow
 
 
-def _one_task(plan: Plan) -> str | None:
+def one_task(plan: Plan) -> str | None:
+    """Why the whole input must be matched in one task, if it must."""
     if plan.bound.query.strategy is Strategy.STRICT:
         return "under strict_contiguity all events are one stream"
     return None if plan.bound.key else "the query has no key such as WHERE [column]"
@@ -108,11 +110,11 @@ def _returned(plan: Plan) -> Iterator[ex.Expr]:
     return (m.expr for m in plan.bound.query.measures)
 
 
-def _shipped(plan: Plan, pushed: Pushed, arrow: pa.Schema) -> tuple[str, ...]:
-    """The columns that cross to Python, in the order of the table."""
+def columns_read(plan: Plan, filters: Mapping[str, tuple[ex.Expr, ...]], arrow: pa.Schema) -> tuple[str, ...]:
+    """The columns a task reads that evaluates these filters, in the order of the table."""
     bound = plan.bound
     read = [d.expr for d in plan.lowered.program.derived]
-    read += [e for items in pushed.remaining.values() for e in items]
+    read += [e for items in filters.values() for e in items]
     names = {a.name for e in (*read, *_returned(plan)) for a in ex.attributes(e)}
     names |= {*bound.key, bound.schema.roles.id, bound.schema.roles.lower}
     return tuple(n for n in arrow.names if n in names)
@@ -128,9 +130,8 @@ def match(query: PatternQuery, df: DataFrame) -> DataFrame:
     whole = bound.query.output is Output.TOTAL and not bound.key
     cut_at = () if planned.one_task else bound.key
     task = MatchTask(planned.packed(), query.options.budget, cut_at, sent if whole else None)
-    result = result_schema(bound, planned.arrow)
-    struct = spark_schema(pa.schema([pa.field(f.name, arrow_unit(f.type)) for f in result]))
-    matches = _arranged(planned, _events(planned, df)).mapInArrow(task, struct)
+    result = spark_schema(result_schema(bound, planned.arrow))
+    matches = _arranged(planned, _events(planned, df)).mapInArrow(task, result)
     return matches if bound.query.limit is None else matches.limit(bound.query.limit)
 
 
@@ -189,9 +190,7 @@ def explain(query: PatternQuery, df: DataFrame) -> str:
     else:
         partitions = df.sparkSession.conf.get("spark.sql.shuffle.partitions")
         shuffle = f"by {', '.join(plan.bound.key)} into {partitions} partitions (spark.sql.shuffle.partitions)"
-    kept = (
-        "all rows are shipped" if needs_all_events(plan.bound) else "rows without a bit are dropped before the shuffle"
-    )
+    kept = "all rows are shipped" if needs_all_events(plan.bound) else "rows without any are dropped first"
     spark = [
         "spark",
         f"  bits computed in Spark, {kept}:",

@@ -36,7 +36,7 @@ EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - of clocks without a zone
 SECONDS_PER_DAY = 86_400
 
 
-class StaysInPython(Exception):  # noqa: N818 - control flow, not an error
+class StaysInPython(Exception):
     """Spark would not compute this exactly as defined; the message says why."""
 
 

@@ -87,6 +87,11 @@ def arrow_unit(kind: pa.DataType) -> pa.DataType:
 
 def column(field: st.StructField) -> Column:
     """The column of a field, whatever its name; strings compare by their bytes, whatever their collation."""
-    found = F.col("`" + field.name.replace("`", "``") + "`")
+    found = F.col(quoted(field.name))
     collation = getattr(field.dataType, "collation", "UTF8_BINARY")
     return found if collation == "UTF8_BINARY" else F.collate(found, "UTF8_BINARY")
+
+
+def quoted(name: str) -> str:
+    """A column name as Spark SQL reads it."""
+    return "`" + name.replace("`", "``") + "`"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -48,4 +49,6 @@ def local_session(name: str = "whenabouts", cores: int = 2, *, connect: bool = F
     named = {key.replace("__", "."): str(value) for key, value in settings.items()}
     for key, value in {**defaults, **named}.items():
         builder = builder.config(key, value)
-    return builder.appName(name).getOrCreate()
+    with warnings.catch_warnings():  # Connect sets them once more, which static settings refuse
+        warnings.filterwarnings("ignore", "Failed to set spark")
+        return builder.appName(name).getOrCreate()

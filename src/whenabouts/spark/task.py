@@ -1,7 +1,7 @@
 """What runs in a Spark task: runs of keys in, match rows out.
 
-Problem: a task receives small record batches cut anywhere; the kernel wants whole keys, and few, large calls. Idea: hold
-batches back until enough rows are there, cut at the last change of the key, and match everything before it at once.
+Problem: a task receives small record batches cut anywhere; the kernel wants whole keys, and few, large calls. Idea:
+hold batches back until enough rows are there, cut at the last change of the key, and match what is before it at once.
 Invariant: no key is ever cut; memory is bounded by `ROWS` plus the rows of one key. No pyspark here but its pickler.
 """
 
@@ -40,7 +40,7 @@ class Parcel:
 
 def pack(parcel: Parcel) -> bytes:
     """Pickle by value, so that aggregates defined in a notebook arrive."""
-    return bytes(cloudpickle.dumps(parcel))
+    return bytes(cloudpickle.dumps(parcel))  # type: ignore[no-untyped-call]
 
 
 @lru_cache(maxsize=64)
@@ -86,7 +86,7 @@ class MatchTask:
 
 
 def runs_of_keys(batches: Iterator[pa.RecordBatch], keys: Sequence[str], rows: int) -> Iterator[pa.Table]:
-    """Concatenate batches to tables of at least `rows` rows, cut only where a key ends; rows of a key are neighbours."""
+    """Tables of at least `rows` rows, cut only where a key ends; the rows of a key are neighbours."""
     held: list[pa.RecordBatch] = []
     count = 0
     for batch in batches:
