@@ -124,21 +124,23 @@ def type_columns(q: PatternQuery) -> list[str]:
 
 @contextmanager
 def session_for(name: str) -> Iterator[Any]:
-    """A local Spark session, stopped afterwards."""
+    """A local Spark session, stopped afterwards unless it was there before."""
     try:
-        import pyspark  # noqa: F401
+        from pyspark.sql import SparkSession
 
         from whenabouts.spark.session import local_session
     except ImportError as error:
         hint = "pip install 'whenabouts[spark]'; `whenabouts doctor` checks the rest"
         raise EnvironmentProblem("environment", "Spark is not installed here", hint=hint) from error
+    ours = SparkSession.getActiveSession() is None  # noqa: TID251 - only to know whether it is ours to stop
     with tempfile.TemporaryFile() as log, spark_errors():
         with _stderr_into(log):
             session = local_session(name, cores=2, spark__log__level="ERROR")
         try:
             yield session
         finally:
-            session.stop()
+            if ours:
+                session.stop()
 
 
 @contextmanager

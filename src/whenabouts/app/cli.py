@@ -18,7 +18,7 @@ from typing import Annotated, Any
 import typer
 
 from whenabouts.app import asking
-from whenabouts.app.terminal import DONE, FAILED, INTERRUPTED, PIPE_CLOSED, Terminal
+from whenabouts.app.terminal import DONE, INTERRUPTED, PIPE_CLOSED, WRONG_QUESTION, Terminal
 from whenabouts.app.writing import format_for, rows_of, write_file, write_stream
 
 app = typer.Typer(
@@ -189,7 +189,7 @@ def demo(
     *,
     engine: Annotated[Engines, typer.Option(help="Where to match.")] = Engines.BOTH,
     no_spark: Annotated[bool, typer.Option("--no-spark", help="The same as --engine local.")] = False,
-    small: Annotated[bool, typer.Option("--small", help="An hour of four nodes, not a day of ten.")] = False,
+    small: Annotated[bool, typer.Option("--small", help="An hour of four nodes, not a day of twenty.")] = False,
     json: Json = False,
 ) -> None:
     """Simulate a day of a cluster, find what went wrong in it, and compare with what is known."""
@@ -212,7 +212,9 @@ def _run(words: list[str]) -> int:
         code = app(words, prog_name="whenabouts", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else DONE
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit) as left:  # typer makes the second of the first
+        if isinstance(left, SystemExit) and not isinstance(left.__context__, BrokenPipeError):
+            raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whatever is still buffered goes nowhere
         return PIPE_CLOSED
     except (KeyboardInterrupt, typer.Abort):
@@ -231,7 +233,7 @@ def _show_help(error: Exception) -> int:
     if type(error).__name__ != "NoArgsIsHelpError":
         return DONE
     print(error.format_message())  # type: ignore[attr-defined]  # noqa: T201
-    return FAILED + 1
+    return WRONG_QUESTION
 
 
 def _terminal(*, json: bool) -> Terminal:
