@@ -36,9 +36,10 @@ from whenabouts.language.bind import bind
 from whenabouts.language.builder import Clauses
 from whenabouts.language.sase import parse
 from whenabouts.matches.collect import collect
+from whenabouts.matches.totals import collapsed, total
 from whenabouts.plan.automaton import ambiguous
 from whenabouts.plan.bound import Bound
-from whenabouts.plan.pattern import Query
+from whenabouts.plan.pattern import Output, Query
 from whenabouts.plan.render import render
 from whenabouts.plan.rewrites import rewrite
 
@@ -101,9 +102,16 @@ def match_table(
     """Match an Arrow table: the work of one process, and of one Spark task. `bits`: see `prepare`."""
     bound, program, query = plan.bound, plan.lowered.program, plan.bound.query
     batch = prepare(bound, program, table, bits)
-    limit = None if plan.merge else query.limit
-    out = matches(bound, plan.lowered, batch, budget, limit, plan.aggregates)
-    rows = collect(bound, program, table, batch, out, merge=plan.merge, aggregates=plan.aggregates)
+    dropped = 0
+    if query.output is Output.TOTAL:
+        rows, dropped = total(bound, plan.lowered, table, batch, budget, merge=plan.merge, aggregates=plan.aggregates)
+    elif query.output is Output.COLLAPSED:
+        rows = collapsed(bound, plan.lowered, table, batch, budget, query.limit)
+    else:
+        limit = None if plan.merge else query.limit
+        out = matches(bound, plan.lowered, batch, budget, limit, plan.aggregates)
+        dropped = int(out.fill[2])
+        rows = collect(bound, program, table, batch, out, merge=plan.merge, aggregates=plan.aggregates)
     if query.limit is not None:
         rows = rows.slice(0, query.limit)
     counters = {
@@ -111,7 +119,7 @@ def match_table(
         "relevant": int(np.count_nonzero(batch.events.bits)),
         "matches": rows.num_rows,
         "bad_rows": sum(r.size for _, r in batch.bad),
-        "dropped_starts": int(out.fill[2]),
+        "dropped_starts": dropped,
     }
     return rows, batch, counters
 

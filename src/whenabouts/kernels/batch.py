@@ -150,7 +150,7 @@ def _clear_false(bound: Bound, table: pa.Table, rows: I64, bits: U64, bit: np.ui
     source = rows[having]
     true = np.ones(having.size, np.bool_)
     for c in conditions:
-        value = evaluate(c, _resolver(bound, table, source), bound.schema)
+        value = evaluate(c, resolver(bound, table, source), bound.schema)
         true &= _true(value, having.size)
     bits[having[~true]] &= ~bit
 
@@ -161,7 +161,7 @@ def _true(value: Any, n: int) -> Any:
     return np.asarray(pc.fill_null(value, fill_value=False))
 
 
-def _resolver(bound: Bound, table: pa.Table, rows: I64) -> Any:
+def resolver(bound: Bound, table: pa.Table, rows: I64) -> Any:
     """Attributes as columns of the given rows, each column taken once."""
     taken: dict[str, Any] = {}
     everything = _all_in_order(rows, table)
@@ -262,7 +262,7 @@ def by_key(codes, count):  # type: ignore[no-untyped-def]
 
 def _matrices(bound: Bound, program: Program, table: pa.Table, rows: I64) -> tuple[F64, I64]:
     """The derived columns: floats (NaN for NULL) and everything else as integers; strings by their rank."""
-    resolve = _resolver(bound, table, rows)
+    resolve = resolver(bound, table, rows)
     n = rows.size
     floats = np.empty((sum(d.dtype is DType.FLOAT for d in program.derived), n), np.float64)
     ints = np.empty((len(program.derived) - floats.shape[0], n), np.int64)

@@ -333,14 +333,14 @@ def compile_aggregate(compiler: Compiler, expr: ex.Aggregate) -> Value:
         return Value(binary(count, ast.Add(), const(1)) if include else count, DType.INT)
     column = layout.column(expr.argument)
     candidate = compiler.read_column(column, name("e")) if include else None
-    if expr.function in layout.aggregates:
-        return _registered(layout, expr.function, step, column, candidate)
     counted = item("ri", const(layout.int_register("icount", step, _key(column))))
     if candidate is not None:
         counted = binary(counted, ast.Add(), choose(candidate.null or const(False), const(0), const(1)))
     if expr.function == "count":
         return Value(counted, DType.INT)
     empty = compare(counted, "=", const(0))
+    if expr.function in layout.aggregates:
+        return _registered(layout, expr.function, step, column, candidate, empty)
     if expr.function in ("sum", "avg"):
         total = _running(layout, "sum", step, column)
         if candidate is not None:
@@ -372,7 +372,9 @@ def _running(layout: Layout, what: str, step: str, column: Derived) -> ast.expr:
     return item("ri", const(layout.int_register(what, step, _key(column))))
 
 
-def _registered(layout: Layout, function: str, step: str, column: Derived, candidate: Value | None) -> Value:
+def _registered(
+    layout: Layout, function: str, step: str, column: Derived, candidate: Value | None, empty: ast.expr
+) -> Value:
     size = len(layout.aggregates[function].init)
     slots = [layout.float_register(f"state:{function}:{j}", step, _key(column)) for j in range(size)]
     state: ast.expr = ast.Tuple([item("rf", const(s)) for s in slots], ast.Load())
@@ -380,7 +382,7 @@ def _registered(layout: Layout, function: str, step: str, column: Derived, candi
         stepped = call(f"step_{function}", state, call("float", candidate.code))
         state = choose(candidate.null, state, stepped) if candidate.null is not None else stepped
     result = call(f"final_{function}", state)
-    return Value(result, DType.FLOAT, compare(result, "!=", result))
+    return Value(result, DType.FLOAT, either(empty, compare(result, "!=", result)))
 
 
 # --- functions -------------------------------------------------------------------------------------------------------
@@ -410,10 +412,10 @@ def compile_function(body: list[ast.stmt], signature: Any, names: dict[str, Any]
     module = ast.fix_missing_locations(ast.Module([function], []))
     scope: dict[str, Any] = {"abs": abs, "float": float, "remainder": _remainder, **names}
     exec(compile(module, "<whenabouts>", "exec"), scope)  # noqa: S102 - built from typed nodes, holds no user text
-    return numba.njit(signature, error_model="numpy")(scope["generated"])  # type: ignore[no-any-return]
+    return numba.njit(signature, error_model="numpy", _nrt=False)(scope["generated"])  # type: ignore[no-any-return]
 
 
-@numba.njit(error_model="numpy")
+@numba.njit(error_model="numpy", _nrt=False)
 def _remainder(a, b):  # type: ignore[no-untyped-def]
     """SQL's %: the sign of the dividend."""
     r = abs(a) % abs(b)

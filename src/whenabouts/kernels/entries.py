@@ -18,20 +18,20 @@ from whenabouts.kernels.program import I64
 class Entries(NamedTuple):
     """Matches by step. Match m has entries bounds[m]..bounds[m+1], entry k the events items[k]..items[k+1]."""
 
-    bounds: I64
-    step: I64
-    items: I64
-    events: I64
+    bounds: npt.NDArray[np.int32]
+    step: npt.NDArray[np.uint8]
+    items: npt.NDArray[np.int32]
+    events: npt.NDArray[np.int32]
 
 
 @njit(cache=True)
 def entries_of(ends, events, steps, matches, step_count):  # type: ignore[no-untyped-def]
     """Group the events of each match by step, steps in order, time order kept inside a step."""
     total = ends[matches - 1] if matches else 0
-    bounds = np.zeros(matches + 1, np.int64)
-    entry_step = np.empty(total, np.int64)
-    items = np.empty(total + 1, np.int64)
-    grouped = np.empty(total, np.int64)
+    bounds = np.zeros(matches + 1, np.int32)
+    entry_step = np.empty(total, np.uint8)
+    items = np.empty(total + 1, np.int32)  # Arrow's offsets
+    grouped = np.empty(total, np.int32)
     count = np.zeros(step_count, np.int64)
     place = np.zeros(step_count, np.int64)
     used = entry = begin = 0
@@ -76,7 +76,7 @@ def events_of_step(entries, step):  # type: ignore[no-untyped-def]
     for m in range(where.size):
         k = where[m]
         offsets[m + 1] = offsets[m] + (entries.items[k + 1] - entries.items[k] if k >= 0 else 0)
-    events = np.empty(offsets[-1], np.int64)
+    events = np.empty(offsets[-1], np.int32)
     for m in range(where.size):
         k = where[m]
         if k >= 0:
@@ -171,7 +171,7 @@ def reduce_lists(offsets, values, valid, what):  # type: ignore[no-untyped-def]
 
 
 def fold_lists(offsets: I64, values: npt.NDArray[np.float64], valid: Any, aggregate: Any) -> Any:
-    """A registered aggregate per list; the result is NaN where it is undefined."""
+    """A registered aggregate per list; the result is NaN where it is undefined or the list empty."""
     step, final = njit(aggregate.step), njit(aggregate.final)
     init = tuple(float(x) for x in aggregate.init)
 
@@ -179,11 +179,11 @@ def fold_lists(offsets: I64, values: npt.NDArray[np.float64], valid: Any, aggreg
     def run(offsets, values, valid):  # type: ignore[no-untyped-def]
         out = np.empty(offsets.size - 1, np.float64)
         for m in range(out.size):
-            state = init
+            state, some = init, False
             for i in range(offsets[m], offsets[m + 1]):
                 if valid[i]:
-                    state = step(state, values[i])
-            out[m] = final(state)
+                    state, some = step(state, values[i]), True
+            out[m] = final(state) if some else np.nan
         return out
 
     return run(offsets, values, valid)

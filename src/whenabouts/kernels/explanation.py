@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from whenabouts.kernels.batch import needs_all_events
+from whenabouts.kernels.counting import LISTING, way_of_counting
 from whenabouts.kernels.lower import Lowered
 from whenabouts.kernels.run import Budget, remembers
 from whenabouts.plan.bound import Bound
-from whenabouts.plan.pattern import Strategy
+from whenabouts.plan.expressions import Aggregate
+from whenabouts.plan.pattern import Output, Strategy
 from whenabouts.plan.render import render, render_expr
 
 
@@ -35,6 +37,12 @@ def explanation(bound: Bound, lowered: Lowered, budget: Budget, *, merge: bool) 
 def method(bound: Bound, lowered: Lowered, *, merge: bool) -> list[str]:
     """Which loop matches, and why."""
     lines = []
+    if bound.query.output is Output.TOTAL:
+        columns = {m.expr.argument for m in bound.query.measures if isinstance(m.expr, Aggregate)} - {None}
+        way = way_of_counting(bound, lowered, merge=merge, columns=len(columns))
+        return [f"count without listing: {way}" if way != LISTING else "list the matches and add up"]
+    if bound.query.output is Output.COLLAPSED:
+        return ["mark the events of each start's window that can take part; conditions between events are not looked at"]
     if bound.query.strategy is not Strategy.ANY:
         lines.append(f"follow each start on its own ({bound.query.strategy.value})")
     elif remembers(lowered):

@@ -10,10 +10,9 @@ Reference: thesis 2.1.1 (strategies) and 2.2 (runs); specs of imprecise time, N1
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from whenabouts.kernels.guards import edge_blocked, end_blocked, late_blocked
-from whenabouts.kernels.types import FRAME, Frames, grown_rows, new_output, room, within
+from whenabouts.kernels.types import FRAME, Frames, aside, full, leaf, new_output, room, within
 
 NEXT, PARTITION, STRICT, LATEST = 0, 1, 2, 3
 FRESH, DONE, RESTED = 0, 1, 2  # frame states: to be expanded; expanded; to be expanded, its prefix already reported
@@ -22,10 +21,11 @@ OK, OVER_BUDGET, OVER_LIMIT = 0, 1, 2
 
 def follow(tables, events, limits, strategy, prefixes, check, bind, final, forbid, ri, rf):  # type: ignore[no-untyped-def]
     """All matches of all starts; returns the output and a status."""
-    out = new_output(1024)
+    out = new_output(1024 + events.time.size // 2)  # untouched memory costs nothing, growing does
     size = limits.budget + 1
     frames = Frames(np.empty(size, FRAME), np.empty((size, ri.size), np.int64), np.empty((size, rf.size), np.float64))
-    found = np.empty((16, 3), np.int64)
+    found = np.empty((size, 3), np.int64)
+    edges = np.empty(size, np.int64)
     for r in range(events.runs.size - 1):
         run = (events.runs[r], events.runs[r + 1])
         for s in range(run[0], run[1]):
@@ -39,11 +39,13 @@ def follow(tables, events, limits, strategy, prefixes, check, bind, final, forbi
                     continue
                 low = frames.stack[top].group
                 fresh = frames.stack[top].state == FRESH
+                if full(out, top + 1):
+                    out = room(out, top + 1)
                 if prefixes and fresh:
-                    out = report(tables, events, limits, final, forbid, frames, low, top, run, key, out)
+                    report(tables, events, limits, final, forbid, frames, low, top, run, key, out, edges)
                 below = top
-                top, found, went_on = expand(
-                    tables, events, limits, strategy, prefixes, check, bind, forbid, frames, top, run, key, found, (ri, rf)
+                top, went_on = expand(
+                    tables, events, limits, strategy, prefixes, check, bind, forbid, frames, top, run, key, found, ri, rf
                 )
                 if top < 0:
                     if limits.drop == 0:
@@ -51,13 +53,13 @@ def follow(tables, events, limits, strategy, prefixes, check, bind, final, forbi
                     out.fill[2] += 1
                     break
                 if not (went_on or prefixes):
-                    out = report(tables, events, limits, final, forbid, frames, low, below, run, key, out)
+                    report(tables, events, limits, final, forbid, frames, low, below, run, key, out, edges)
                 if limits.limit >= 0 and out.fill[0] >= limits.limit:
                     return out, OVER_LIMIT
     return out, OK
 
 
-@njit
+@leaf
 def push(frames, at, event, position, parent, edge, stopped, since, state, ri, rf):  # type: ignore[no-untyped-def]
     frame = frames.stack[at]
     frame.event, frame.position, frame.parent, frame.edge = event, position, parent, edge
@@ -68,13 +70,13 @@ def push(frames, at, event, position, parent, edge, stopped, since, state, ri, r
         frames.floats[at, i] = rf[i]
 
 
-@njit
+@leaf
 def close_group(frames, low, end):  # type: ignore[no-untyped-def]
     for i in range(low, end):
         frames.stack[i].group, frames.stack[i].group_end = low, end
 
 
-@njit
+@leaf
 def begin(tables, events, check, bind, frames, s, ri, rf):  # type: ignore[no-untyped-def]
     """Push the prefixes that consist of the start event alone, one group per step; returns the top."""
     top = -1
@@ -102,9 +104,9 @@ def begin(tables, events, check, bind, frames, s, ri, rf):  # type: ignore[no-un
     return top
 
 
-@njit
+@aside
 def options(tables, events, check, frames, low, top, j, end, key, found):  # type: ignore[no-untyped-def]
-    """What the prefix can take at the instant j..end-1: rows (event, edge, frame), by event."""
+    """What the prefix can take at the instant j..end-1: rows (event, edge, frame), by event; -1: over budget."""
     n = 0
     for e in range(j, end):
         bits = events.bits[e]
@@ -122,13 +124,13 @@ def options(tables, events, check, frames, low, top, j, end, key, found):  # typ
                 if number >= 0 and not check(number, e, events.floats, events.ints, frames.ints[f], frames.floats[f]):
                     continue
                 if n == found.shape[0]:
-                    found = grown_rows(found, n + 1)
+                    return -1
                 found[n, 0], found[n, 1], found[n, 2] = e, edge, f
                 n += 1
-    return found, n
+    return n
 
 
-@njit
+@leaf
 def further(tables, found, n, c):  # type: ignore[no-untyped-def]
     """Whether option c only continues a closure: no way to take this event for this step is a step forward."""
     e, step = found[c, 0], tables.positions[tables.edges[found[c, 1]].target].step
@@ -143,11 +145,11 @@ def further(tables, found, n, c):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit
-def expand(tables, events, limits, strategy, prefixes, check, bind, forbid, frames, at, run, key, found, zero):  # type: ignore[no-untyped-def]
+@leaf
+def expand(tables, events, limits, strategy, prefixes, check, bind, forbid, frames, at, run, key, found, ri, rf):  # type: ignore[no-untyped-def]
     """Push what the prefix (a group of frames) goes on to.
 
-    Returns the new top (-1: over budget), scratch space, and whether the prefix went on.
+    Returns the new top (-1: over budget), and whether the prefix went on.
     """
     low, top = frames.stack[at].group, at
     mask = np.uint64(0)
@@ -155,7 +157,7 @@ def expand(tables, events, limits, strategy, prefixes, check, bind, forbid, fram
         frames.stack[f].state = DONE
         mask |= tables.positions[frames.stack[f].position].out_mask
     if mask == 0:
-        return top, found, False
+        return top, False
     position = tables.positions[frames.stack[at].position]
     replaceable = strategy == LATEST and position.many == 0
     own = np.uint64(1) << np.uint64(position.step)
@@ -163,36 +165,84 @@ def expand(tables, events, limits, strategy, prefixes, check, bind, forbid, fram
         mask |= own
     went_on = False
     j = frames.stack[at].since
+    contiguous = strategy == PARTITION or strategy == STRICT
+    alone = low == at and strategy != LATEST and not prefixes
     while j < run[1] and within(events, limits, frames.stack[0].event, j):
         end = events.after[j]
+        if alone and end == j + 1:  # the usual case, without the machinery for ties: one event, one frame
+            ways, edge = ways_alone(tables, events, check, frames, at, j, key)
+            if ways == 1:
+                top = push_alone(tables, events, bind, forbid, frames, at, top, j, edge, key)
+                return top, True
+            if ways == 0:
+                if contiguous:
+                    break
+                j = end
+                continue
         relevant = np.uint64(0)
         for e in range(j, end):
             relevant |= events.bits[e]
-        consumed = strategy == PARTITION or strategy == STRICT
+        consumed = contiguous
         if relevant & mask != 0:
-            found, n = options(tables, events, check, frames, low, at, j, end, key, found)
+            n = options(tables, events, check, frames, low, at, j, end, key, found)
+            if n < 0:
+                return -1, True
             top, taken, moved = take(
                 tables, events, limits, strategy, bind, forbid, frames, low, top, run, key, found, n
             )
             if top < 0:
-                return -1, found, True
+                return -1, True
             went_on = went_on or n > 0
             consumed = consumed or (n > 0 and (strategy == NEXT or moved != 0))
             if prefixes and taken != 0 and moved != FORWARD and (strategy == NEXT or strategy == LATEST):
                 top = rest(frames, low, at, top, taken, end)
             if replaceable and relevant & own != 0 and not consumed:
                 for e in range(j, end):
-                    consumed = consumed or replaces(tables, events, check, frames, at, e, key, zero)
+                    consumed = consumed or replaces(tables, events, check, frames, at, e, key, ri, rf)
         if consumed:
             break
         j = end
-    return top, found, went_on
+    return top, went_on
+
+
+@leaf
+def ways_alone(tables, events, check, frames, at, e, key):  # type: ignore[no-untyped-def]
+    """How many ways lead from the frame to event e, and the last of them."""
+    bits, stopped = events.bits[e], frames.stack[at].stopped
+    position = tables.positions[frames.stack[at].position]
+    ways, found = 0, -1
+    if bits & position.out_mask == 0 or (key >= 0 and events.key[e] != key):
+        return ways, found
+    for edge in range(position.out_lo, position.out_hi):
+        target, loop = tables.edges[edge].target, tables.edges[edge].loop
+        if (bits >> tables.positions[target].step) & 1 and not (loop >= 0 and (stopped >> loop) & 1):
+            number = tables.positions[target].checked
+            if number < 0 or check(number, e, events.floats, events.ints, frames.ints[at], frames.floats[at]):
+                ways += 1
+                found = edge
+    return ways, found
+
+
+@leaf
+def push_alone(tables, events, bind, forbid, frames, at, top, e, edge, key):  # type: ignore[no-untyped-def]
+    """Go the one way to event e, unless an absent part forbids it; returns the top."""
+    ri, rf = frames.ints[at], frames.floats[at]
+    if edge_blocked(tables, events, forbid, edge, frames.stack[at].event, e, key, ri, rf):
+        return top
+    if top + 2 >= frames.stack.size:
+        return -1
+    target = tables.edges[edge].target
+    top += 1
+    push(frames, top, e, target, at, edge, frames.stack[at].stopped, events.after[e], FRESH, ri, rf)
+    bind(tables.positions[target].step, e, events.floats, events.ints, frames.ints[top], frames.floats[top])
+    frames.stack[top].group, frames.stack[top].group_end = top, top + 1
+    return top
 
 
 STAYED, CLOSURE, FORWARD = 0, 1, 2  # how a prefix used an instant: not so that it is used up; in a closure only; for good
 
 
-@njit
+@aside
 def take(tables, events, limits, strategy, bind, forbid, frames, low, top, run, key, found, n):  # type: ignore[no-untyped-def]
     """Push the options a strategy lets a prefix take at one instant, a group for each (event, step).
 
@@ -244,7 +294,7 @@ def take(tables, events, limits, strategy, bind, forbid, frames, low, top, run, 
     return top, continued, moved
 
 
-@njit
+@aside
 def rest(frames, low, at, top, stopped, since):  # type: ignore[no-untyped-def]
     """CLOSURE PREFIXES: the prefix also goes on with these closures stopped."""
     first = top + 1
@@ -259,8 +309,8 @@ def rest(frames, low, at, top, stopped, since):  # type: ignore[no-untyped-def]
     return top
 
 
-@njit
-def replaces(tables, events, check, frames, at, e, key, zero):  # type: ignore[no-untyped-def]
+@aside
+def replaces(tables, events, check, frames, at, e, key, ri, rf):  # type: ignore[no-untyped-def]
     """Strategy latest: could event e have been bound instead of the prefix's own event, given what came before?"""
     step, pattern = tables.positions[frames.stack[at].position].step, tables.positions[frames.stack[at].position].pattern
     if not (events.bits[e] >> step) & 1 or (key >= 0 and events.key[e] != key):
@@ -270,57 +320,56 @@ def replaces(tables, events, check, frames, at, e, key, zero):  # type: ignore[n
     end = frames.stack[parent].group_end if parent >= 0 else 0
     for f in range(low, end):
         position = tables.positions[frames.stack[f].position if f >= 0 else -1]
-        ri, rf = (frames.ints[f], frames.floats[f]) if f >= 0 else zero
+        ints, floats = ri, rf
+        if f >= 0:
+            ints, floats = frames.ints[f], frames.floats[f]
         for edge in range(position.out_lo, position.out_hi):
             target = tables.edges[edge].target
             if tables.positions[target].step == step and tables.positions[target].pattern == pattern:
                 number = tables.positions[target].checked
-                if number < 0 or check(number, e, events.floats, events.ints, ri, rf):
+                if number < 0 or check(number, e, events.floats, events.ints, ints, floats):
                     return True
     return False
 
 
-@njit
-def report(tables, events, limits, final, forbid, frames, low, top, run, key, out):  # type: ignore[no-untyped-def]
+@leaf
+def report(tables, events, limits, final, forbid, frames, low, top, run, key, out, edges):  # type: ignore[no-untyped-def]
     """Append the match of the prefix to the output if one of its frames may end here."""
-    before = out.fill[0]
     for at in range(low, top + 1):
-        out = report_frame(tables, events, limits, final, forbid, frames, at, run, key, out)
-        if out.fill[0] > before:
+        if report_frame(tables, events, limits, final, forbid, frames, at, run, key, out, edges):
             break
-    return out
 
 
-@njit
-def report_frame(tables, events, limits, final, forbid, frames, at, run, key, out):  # type: ignore[no-untyped-def]
-    """Append the frame's match to the output if it may end here."""
+@leaf
+def report_frame(tables, events, limits, final, forbid, frames, at, run, key, out, edges):  # type: ignore[no-untyped-def]
+    """Append the frame's match and say so, if it may end here."""
     position = frames.stack[at].position
     if tables.positions[position].final_lo == tables.positions[position].final_hi:
-        return out
+        return False
     ri, rf = frames.ints[at], frames.floats[at]
     number = tables.positions[position].final_checked
     if number >= 0 and not final(number, frames.stack[at].event, events.floats, events.ints, ri, rf):
-        return out
+        return False
     n = 0
     f = at
     while f >= 0:
         n += 1
         f = frames.stack[f].parent
-    out = room(out, n)
     begin = out.fill[1]
-    edges = np.empty(n, np.int64)
     path = out.events[begin : begin + n]
     f = at
     for i in range(n - 1, -1, -1):
-        path[i] = frames.stack[f].event
-        out.steps[begin + i] = tables.positions[frames.stack[f].position].step
-        edges[i] = frames.stack[f].edge
-        f = frames.stack[f].parent
-    if end_blocked(tables, events, limits, forbid, position, path[0], path[n - 1], run, key, ri, rf):
-        return out
-    if tables.parts.size > 0 and late_blocked(tables, events, limits, forbid, path, edges, n, run, key, ri, rf):
-        return out
+        frame = frames.stack[f]
+        path[i] = frame.event
+        out.steps[begin + i] = tables.positions[frame.position].step
+        edges[i] = frame.edge
+        f = frame.parent
+    if tables.parts.size > 0 and (
+        end_blocked(tables, events, limits, forbid, position, path[0], path[n - 1], run, key, ri, rf)
+        or late_blocked(tables, events, limits, forbid, path, edges, n, run, key, ri, rf)
+    ):
+        return False
     out.ends[out.fill[0]] = begin + n
     out.fill[0] += 1
     out.fill[1] += n
-    return out
+    return True

@@ -20,7 +20,7 @@ from numba import njit
 
 from whenabouts.kernels.guards import edge_blocked, end_blocked, late_blocked
 from whenabouts.kernels.program import F64, I64, Records
-from whenabouts.kernels.types import grown, grown_rows, new_output, room, within
+from whenabouts.kernels.types import aside, full, leaf, new_output, room, within
 
 OK, OVER_BUDGET, OVER_LIMIT = 0, 1, 2
 ROOT = -1  # "predecessor" of a node that starts a match
@@ -52,82 +52,74 @@ class Graph(NamedTuple):
     newest: I64  # position -> newest node, the current instant included
     stop: I64  # edge -> nodes up to this one are cut off by an absent event
     chain: I64  # per guard entry and link: newest node when that much of the absent chain had occurred
-    fill: I64  # [nodes, ranges]
+    fill: I64  # [nodes, ranges, 1 if out of space, slots of the hash table in use]
 
 
 @njit
-def new_graph(tables, ri, rf):  # type: ignore[no-untyped-def]
-    size, count, edges = 256, tables.positions.size - 1, tables.edges.size
+def new_graph(tables, ri, rf, budget):  # type: ignore[no-untyped-def]
+    """An empty graph; memory for the whole budget is reserved, and touched only when used."""
+    size, count, edges = budget + 2, tables.positions.size - 1, tables.edges.size
     ints, floats = np.empty((size, ri.size), np.int64), np.empty((size, rf.size), np.float64)
+    table_size = 1024
+    while table_size < 2 * size and tables.remembering[0]:
+        table_size *= 2
     empty = np.full(count, -1, np.int64)
     chain = np.full((tables.guards.size + 1) * (tables.absent_bits.size + 1), -1, np.int64)
     return Graph(
         np.empty(size, NODE), np.empty(size, RANGE), ints, floats,
-        np.full(1024, -1, np.int64), empty, empty.copy(), np.full(edges, -1, np.int64), chain, np.zeros(2, np.int64),
+        np.full(table_size, -1, np.int64), empty, empty.copy(), np.full(edges, -1, np.int64), chain,
+        np.array([0, 0, 0, 1024]),
     )  # fmt: skip
 
 
-@njit
+@leaf
 def clear(graph):  # type: ignore[no-untyped-def]
     graph.head[:] = -1
     graph.newest[:] = -1
     graph.stop[:] = -1
     graph.chain[:] = -1
-    graph.fill[:] = 0
-
-
-@njit
-def enlarged(graph):  # type: ignore[no-untyped-def]
-    """The graph with space for one more node and one more range."""
-    nodes, ranges = graph.fill[0] + 1, graph.fill[1] + 1
-    if nodes <= graph.nodes.size and ranges <= graph.ranges.size:
-        return graph
-    return Graph(
-        grown(graph.nodes, nodes), grown(graph.ranges, ranges),
-        grown_rows(graph.ints, nodes), grown_rows(graph.floats, nodes),
-        graph.table, graph.head, graph.newest, graph.stop, graph.chain, graph.fill,
-    )  # fmt: skip
+    graph.fill[:3] = 0
 
 
 # --- building --------------------------------------------------------------------------------------------------------
 
 
-@njit
+@aside
 def node_for(graph, tables, events, bind, e, q, ri, rf, first_new):  # type: ignore[no-untyped-def]
     """The node of event e at position q that continues the given registers: an equal one, or a new one."""
-    graph = enlarged(graph)
     new = graph.fill[0]
     ints, floats = graph.ints[new], graph.floats[new]
-    ints[:] = ri
-    floats[:] = rf
+    for i in range(ints.size):
+        ints[i] = ri[i]
+    for i in range(floats.size):
+        floats[i] = rf[i]
     bind(tables.positions[q].step, e, events.floats, events.ints, ints, floats)
     if tables.positions[q].remembers == 0:
         old = graph.newest[q]
         if old >= 0 and graph.nodes[old].event == e:
-            return graph, old
+            return old
     else:
-        if 2 * (new - first_new) + 2 > graph.table.size:
-            graph = rehashed(graph, tables, first_new)
-        slot = np.int64(state_hash(graph, tables, q, new) % np.uint64(graph.table.size))
+        if 2 * (new - first_new) + 2 > graph.fill[3]:
+            rehash(graph, tables, first_new)
+        size = graph.fill[3]
+        slot = np.int64(state_hash(graph, tables, q, new) % np.uint64(size))
         while True:
             old = graph.table[slot]
             if old < 0 or old >= new or graph.nodes[old].event != e:
                 break
             if graph.nodes[old].position == q and same(graph, tables, q, old, new):
-                return graph, old
-            slot = (slot + 1) % graph.table.size
+                return old
+            slot = (slot + 1) % size
         graph.table[slot] = new
-    graph.nodes[new].event = e
-    graph.nodes[new].position = q
-    graph.nodes[new].previous = graph.newest[q]
-    graph.nodes[new].latest = -1
-    graph.nodes[new].ranges = -1
+    node = graph.nodes[new]
+    node.event, node.position, node.previous = e, q, graph.newest[q]
+    node.latest, node.ranges = -1, -1
     graph.newest[q] = new
     graph.fill[0] = new + 1
-    return graph, new
+    return new
 
 
-@njit
+@aside
 def state_hash(graph, tables, q, node):  # type: ignore[no-untyped-def]
     """A hash of what tells partial matches at this position apart."""
     h = np.uint64(q + 1)
@@ -142,7 +134,7 @@ def state_hash(graph, tables, q, node):  # type: ignore[no-untyped-def]
     return h
 
 
-@njit
+@aside
 def same(graph, tables, q, a, b):  # type: ignore[no-untyped-def]
     for i in range(graph.ints.shape[1]):
         if tables.live_int[q, i] and graph.ints[a, i] != graph.ints[b, i]:
@@ -155,22 +147,20 @@ def same(graph, tables, q, a, b):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit
-def rehashed(graph, tables, first_new):  # type: ignore[no-untyped-def]
-    """Twice the hash table; only nodes of the current event matter."""
-    table = np.full(2 * graph.table.size, -1, np.int64)
+@aside
+def rehash(graph, tables, first_new):  # type: ignore[no-untyped-def]
+    """Use twice as many slots of the hash table; only nodes of the current event matter."""
+    size = 2 * graph.fill[3]
+    graph.fill[3] = size
+    graph.table[:size] = -1
     for n in range(first_new, graph.fill[0]):
-        slot = np.int64(state_hash(graph, tables, graph.nodes[n].position, n) % np.uint64(table.size))
-        while table[slot] >= 0:
-            slot = (slot + 1) % table.size
-        table[slot] = n
-    return Graph(
-        graph.nodes, graph.ranges, graph.ints, graph.floats,
-        table, graph.head, graph.newest, graph.stop, graph.chain, graph.fill,
-    )  # fmt: skip
+        slot = np.int64(state_hash(graph, tables, graph.nodes[n].position, n) % np.uint64(size))
+        while graph.table[slot] >= 0:
+            slot = (slot + 1) % size
+        graph.table[slot] = n
 
 
-@njit
+@leaf
 def add_range(graph, node, edge, begin, stop, latest):  # type: ignore[no-untyped-def]
     graph.nodes[node].latest = max(graph.nodes[node].latest, latest)
     r = graph.nodes[node].ranges
@@ -186,40 +176,46 @@ def add_range(graph, node, edge, begin, stop, latest):  # type: ignore[no-untype
     graph.fill[1] = new + 1
 
 
-@njit
+@aside
 def enter(graph, tables, events, check, bind, forbid, e, q, root, oldest, ri, rf, first_new):  # type: ignore[no-untyped-def]
     """Connect event e at position q to everything it can follow. `root` >= 0: the only event that may start."""
     number = tables.positions[q].checked
+    space = graph.nodes.size - 2
     for k in range(tables.positions[q].in_lo, tables.positions[q].in_hi):
         edge = tables.into[k]
+        if graph.fill[0] + graph.fill[1] >= space:
+            graph.fill[2] = 1
+            return
         p = tables.edges[edge].source
         if p == tables.positions.size - 1:
             allowed = root == e if root >= 0 else e >= oldest
             if allowed and (number < 0 or check(number, e, events.floats, events.ints, ri, rf)):
-                graph, node = node_for(graph, tables, events, bind, e, q, ri, rf, first_new)
+                node = node_for(graph, tables, events, bind, e, q, ri, rf, first_new)
                 add_range(graph, node, edge, ROOT, ROOT - 1, e)
             continue
         n, stop = graph.head[p], graph.stop[edge]
         asking = tables.edges[edge].asks == 1
         if number < 0 and not asking and tables.positions[q].remembers == 0:
             if n > stop and graph.nodes[n].reach >= oldest:
-                graph, node = node_for(graph, tables, events, bind, e, q, graph.ints[n], graph.floats[n], first_new)
+                node = node_for(graph, tables, events, bind, e, q, graph.ints[n], graph.floats[n], first_new)
                 add_range(graph, node, edge, n, stop, graph.nodes[n].reach)
             continue
         while n > stop and graph.nodes[n].reach >= oldest:
+            if graph.fill[0] + graph.fill[1] >= space:
+                graph.fill[2] = 1
+                return
             older = graph.nodes[n].previous
             if graph.nodes[n].latest >= oldest and (
                 number < 0 or check(number, e, events.floats, events.ints, graph.ints[n], graph.floats[n])
             ):
                 ints, floats = graph.ints[n], graph.floats[n]
                 if not asking or not edge_blocked(tables, events, forbid, edge, graph.nodes[n].event, e, -1, ints, floats):
-                    graph, node = node_for(graph, tables, events, bind, e, q, ints, floats, first_new)
+                    node = node_for(graph, tables, events, bind, e, q, ints, floats, first_new)
                     add_range(graph, node, edge, n, older, graph.nodes[n].latest)
             n = older
-    return graph
 
 
-@njit
+@aside
 def cut(graph, tables, events, j, end):  # type: ignore[no-untyped-def]
     """Absent events of the instant j..end-1 cut the nodes before them off from everything after them."""
     links = tables.absent_bits.size + 1
@@ -247,7 +243,7 @@ def cut(graph, tables, events, j, end):  # type: ignore[no-untyped-def]
                         graph.chain[g * links + k] = max(graph.chain[g * links + k], node)
 
 
-@njit
+@leaf
 def add_instant(graph, tables, events, check, bind, forbid, j, end, root, oldest, ri, rf):  # type: ignore[no-untyped-def]
     """Add the events j..end-1, all at one instant: they follow earlier ones, never one another."""
     first = graph.fill[0]
@@ -257,7 +253,7 @@ def add_instant(graph, tables, events, check, bind, forbid, j, end, root, oldest
         bits = events.bits[e]
         for q in range(tables.positions.size - 1):
             if (bits >> tables.positions[q].step) & 1:
-                graph = enter(graph, tables, events, check, bind, forbid, e, q, root, oldest, ri, rf, first_new)
+                enter(graph, tables, events, check, bind, forbid, e, q, root, oldest, ri, rf, first_new)
         for b in range(tables.absent_bits.size):
             absent = absent or (bits >> tables.absent_bits[b]) & 1 == 1
     if absent:
@@ -266,7 +262,6 @@ def add_instant(graph, tables, events, check, bind, forbid, j, end, root, oldest
         older = graph.nodes[n].previous
         graph.nodes[n].reach = max(graph.nodes[n].latest, graph.nodes[older].reach if older >= 0 else -1)
         graph.head[graph.nodes[n].position] = n
-    return graph
 
 
 # --- reading matches -------------------------------------------------------------------------------------------------
@@ -276,18 +271,25 @@ def add_instant(graph, tables, events, check, bind, forbid, j, end, root, oldest
 VISIT = np.dtype([("node", "i8"), ("along", "i8"), ("cursor", "i8")])
 
 
-@njit
-def read_matches(graph, tables, events, limits, final, forbid, close, oldest, run, out, walk):  # type: ignore[no-untyped-def]
-    """Append every match that ends with the node `close` and starts at `oldest` or later."""
-    q = graph.nodes[close].position
-    ints, floats = graph.ints[close], graph.floats[close]
-    number = tables.positions[q].final_checked
-    if number >= 0 and not final(number, graph.nodes[close].event, events.floats, events.ints, ints, floats):
-        return out, walk
-    depth = 0
-    walk[0].node = close
-    walk[0].along = graph.nodes[close].ranges
-    walk[0].cursor = graph.ranges[walk[0].along].begin if walk[0].along >= 0 else -1
+@leaf
+def open_walk(graph, tables, events, final, close, walk):  # type: ignore[no-untyped-def]
+    """Put the closing node on the stack if a match may end there; returns the depth, -1 if not."""
+    position = tables.positions[graph.nodes[close].position]
+    number, e = position.final_checked, graph.nodes[close].event
+    if number >= 0 and not final(number, e, events.floats, events.ints, graph.ints[close], graph.floats[close]):
+        return -1
+    first = graph.nodes[close].ranges
+    walk[0].node, walk[0].along = close, first
+    walk[0].cursor = graph.ranges[first].begin if first >= 0 else -1
+    return 0
+
+
+@leaf
+def read_matches(graph, tables, events, limits, forbid, oldest, run, out, walk, edges, depth):  # type: ignore[no-untyped-def]
+    """Append the matches along the walk that start at `oldest` or later.
+
+    Returns the depth to go on from if the output is full, or -1 when all are read.
+    """
     while depth >= 0:
         r, m = walk[depth].along, walk[depth].cursor
         if r < 0:
@@ -297,84 +299,95 @@ def read_matches(graph, tables, events, limits, final, forbid, close, oldest, ru
             walk[depth].along = r
             walk[depth].cursor = graph.ranges[r].begin if r >= 0 else -1
         elif m == ROOT:
+            if full(out, depth + 1):
+                return depth
             walk[depth].cursor = ROOT - 1
             if graph.nodes[walk[depth].node].event >= oldest:
-                out = write(graph, tables, events, limits, forbid, walk, depth, run, out)
+                write(graph, tables, events, limits, forbid, walk, depth, run, out, edges)
                 if limits.limit >= 0 and out.fill[0] >= limits.limit:
-                    return out, walk
+                    return -1
         else:
             walk[depth].cursor = graph.nodes[m].previous
             if graph.nodes[m].latest >= oldest:
                 depth += 1
-                walk = grown(walk, depth + 1)
-                walk[depth].node = m
-                walk[depth].along = graph.nodes[m].ranges
-                walk[depth].cursor = graph.ranges[walk[depth].along].begin
-    return out, walk
+                first = graph.nodes[m].ranges
+                walk[depth].node, walk[depth].along, walk[depth].cursor = m, first, graph.ranges[first].begin
+    return -1
 
 
-@njit
-def write(graph, tables, events, limits, forbid, walk, depth, run, out):  # type: ignore[no-untyped-def]
+@aside
+def write(graph, tables, events, limits, forbid, walk, depth, run, out, edges):  # type: ignore[no-untyped-def]
     """Append the match on the stack, unless an absent part that needs the complete match forbids it."""
     n = depth + 1
-    out = room(out, n)
     begin = out.fill[1]
     path = out.events[begin : begin + n]
     for i in range(n):
-        node = walk[depth - i].node
-        path[i] = graph.nodes[node].event
-        out.steps[begin + i] = tables.positions[graph.nodes[node].position].step
+        node = graph.nodes[walk[depth - i].node]
+        path[i] = node.event
+        out.steps[begin + i] = tables.positions[node.position].step
     if tables.absent_bits.size > 0:
         close = walk[0].node
         ints, floats = graph.ints[close], graph.floats[close]
         q = graph.nodes[close].position
-        if end_blocked(tables, events, limits, forbid, q, path[0], path[n - 1], run, -1, ints, floats):
-            return out
-        edges = np.empty(n, np.int64)
         for i in range(n):
             edges[i] = graph.ranges[walk[depth - i].along].edge
-        if late_blocked(tables, events, limits, forbid, path, edges, n, run, -1, ints, floats):
-            return out
+        if end_blocked(tables, events, limits, forbid, q, path[0], path[n - 1], run, -1, ints, floats) or late_blocked(
+            tables, events, limits, forbid, path, edges, n, run, -1, ints, floats
+        ):
+            return
     out.ends[out.fill[0]] = begin + n
     out.fill[0] += 1
     out.fill[1] += n
-    return out
 
 
 @njit
-def read_new(graph, tables, events, limits, final, forbid, since, oldest, run, out, walk):  # type: ignore[no-untyped-def]
+def read_new(graph, tables, events, limits, final, forbid, since, oldest, run, out, walk, edges):  # type: ignore[no-untyped-def]
     """The matches that end with a node added since."""
     for n in range(since, graph.fill[0]):
-        q = graph.nodes[n].position
-        if tables.positions[q].final_lo < tables.positions[q].final_hi and graph.nodes[n].latest >= oldest:
-            out, walk = read_matches(graph, tables, events, limits, final, forbid, n, oldest, run, out, walk)
+        position = tables.positions[graph.nodes[n].position]
+        if position.final_lo < position.final_hi and graph.nodes[n].latest >= oldest:
+            depth = open_walk(graph, tables, events, final, n, walk)
+            while depth >= 0:
+                if full(out, depth + 1):
+                    out = room(out, depth + 1)
+                depth = read_matches(graph, tables, events, limits, forbid, oldest, run, out, walk, edges, depth)
             if limits.limit >= 0 and out.fill[0] >= limits.limit:
                 break
-    return out, walk
+    return out
 
 
 def match_any(tables, events, limits, shared, check, bind, final, forbid, ri, rf):  # type: ignore[no-untyped-def]
     """All matches under skip till any match; returns the output and a status."""
-    out = new_output(1024)
-    walk = np.empty(64, VISIT)
-    graph = new_graph(tables, ri, rf)
+    out = new_output(1024 + events.time.size // 2)  # untouched memory costs nothing, growing does
+    walk, edges = np.empty(limits.budget + 2, VISIT), np.empty(limits.budget + 2, np.int64)
+    graph = new_graph(tables, ri, rf, limits.budget)
     for r in range(events.runs.size - 1):
         run = (events.runs[r], events.runs[r + 1])
         if shared:
-            graph, out, walk, status = match_shared(
-                tables, events, limits, check, bind, final, forbid, ri, rf, run, graph, out, walk
+            out, status = match_shared(
+                tables, events, limits, check, bind, final, forbid, ri, rf, run, graph, out, walk, edges
             )
         else:
-            graph, out, walk, status = match_starts(
-                tables, events, limits, check, bind, final, forbid, ri, rf, run, graph, out, walk
+            out, status = match_starts(
+                tables, events, limits, check, bind, final, forbid, ri, rf, run, graph, out, walk, edges
             )
         if status != OK:
             return out, status
     return out, OK
 
 
+@leaf
+def closes(graph, tables, since):  # type: ignore[no-untyped-def]
+    """Whether a match may end with a node added since."""
+    for n in range(since, graph.fill[0]):
+        position = tables.positions[graph.nodes[n].position]
+        if position.final_lo < position.final_hi:
+            return True
+    return False
+
+
 @njit
-def match_shared(tables, events, limits, check, bind, final, forbid, ri, rf, run, graph, out, walk):  # type: ignore[no-untyped-def]
+def match_shared(tables, events, limits, check, bind, final, forbid, ri, rf, run, graph, out, walk, edges):  # type: ignore[no-untyped-def]
     """One graph for all starts of a run. When it outgrows the budget, a new one begins a window further back."""
     clear(graph)
     j = oldest = floor = handled = run[0]
@@ -383,11 +396,11 @@ def match_shared(tables, events, limits, check, bind, final, forbid, ri, rf, run
         while oldest < end and (oldest < floor or not within(events, limits, oldest, j)):
             oldest += 1
         since = graph.fill[0]
-        graph = add_instant(graph, tables, events, check, bind, forbid, j, end, -1, oldest, ri, rf)
-        if graph.fill[0] + graph.fill[1] > limits.budget:
+        add_instant(graph, tables, events, check, bind, forbid, j, end, -1, oldest, ri, rf)
+        if graph.fill[2]:
             if j == handled:  # no progress since the last beginning: this window alone is too large
                 if limits.drop == 0:
-                    return graph, out, walk, OVER_BUDGET
+                    return out, OVER_BUDGET
                 floor = (oldest + j) // 2 + 1
                 out.fill[2] += floor - oldest
             handled = j
@@ -395,41 +408,40 @@ def match_shared(tables, events, limits, check, bind, final, forbid, ri, rf, run
             clear(graph)
             j = events.instant[min(oldest, j)]
             continue
-        if j >= handled:
-            out, walk = read_new(graph, tables, events, limits, final, forbid, since, oldest, run, out, walk)
+        if j >= handled and closes(graph, tables, since):
+            out = read_new(graph, tables, events, limits, final, forbid, since, oldest, run, out, walk, edges)
             if limits.limit >= 0 and out.fill[0] >= limits.limit:
-                return graph, out, walk, OVER_LIMIT
+                return out, OVER_LIMIT
         j = end
-    return graph, out, walk, OK
+    return out, OK
 
 
-@njit
+@leaf
 def build_start(tables, events, limits, check, bind, forbid, ri, rf, run, graph, s):  # type: ignore[no-untyped-def]
     """The graph of all ways that start with event s; False if it outgrows the budget."""
     clear(graph)
-    graph = add_instant(graph, tables, events, check, bind, forbid, s, s + 1, s, s, ri, rf)
+    add_instant(graph, tables, events, check, bind, forbid, s, s + 1, s, s, ri, rf)
     j = events.after[s]
     while j < run[1] and graph.fill[0] > 0 and within(events, limits, s, j):
-        graph = add_instant(graph, tables, events, check, bind, forbid, j, events.after[j], s, s, ri, rf)
-        if graph.fill[0] + graph.fill[1] > limits.budget:
-            return graph, False
+        add_instant(graph, tables, events, check, bind, forbid, j, events.after[j], s, s, ri, rf)
+        if graph.fill[2]:
+            return False
         j = events.after[j]
-    return graph, True
+    return True
 
 
 @njit
-def match_starts(tables, events, limits, check, bind, final, forbid, ri, rf, run, graph, out, walk):  # type: ignore[no-untyped-def]
+def match_starts(tables, events, limits, check, bind, final, forbid, ri, rf, run, graph, out, walk, edges):  # type: ignore[no-untyped-def]
     """A graph per start, for conditions that remember more than the previous event."""
     for s in range(run[0], run[1]):
         if events.bits[s] & tables.positions[-1].out_mask == 0 or not within(events, limits, s, s):
             continue
-        graph, fits = build_start(tables, events, limits, check, bind, forbid, ri, rf, run, graph, s)
-        if not fits:
+        if not build_start(tables, events, limits, check, bind, forbid, ri, rf, run, graph, s):
             if limits.drop == 0:
-                return graph, out, walk, OVER_BUDGET
+                return out, OVER_BUDGET
             out.fill[2] += 1
             continue
-        out, walk = read_new(graph, tables, events, limits, final, forbid, 0, s, run, out, walk)
+        out = read_new(graph, tables, events, limits, final, forbid, 0, s, run, out, walk, edges)
         if limits.limit >= 0 and out.fill[0] >= limits.limit:
-            return graph, out, walk, OVER_LIMIT
-    return graph, out, walk, OK
+            return out, OVER_LIMIT
+    return out, OK

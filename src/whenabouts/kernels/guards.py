@@ -6,12 +6,10 @@ Chains are searched greedily: their conditions read the match, never one another
 
 from __future__ import annotations
 
-from numba import njit
-
-from whenabouts.kernels.types import within
+from whenabouts.kernels.types import aside, leaf, within
 
 
-@njit
+@aside
 def occurs(tables, events, forbid, part, lo, hi, key, ri, rf):  # type: ignore[no-untyped-def]
     """Whether the absent part occurs within events lo..hi-1; `key` >= 0 restricts it to events of that key."""
     link = tables.parts[part].lo
@@ -31,7 +29,7 @@ def occurs(tables, events, forbid, part, lo, hi, key, ri, rf):  # type: ignore[n
     return False
 
 
-@njit
+@leaf
 def edge_blocked(tables, events, forbid, edge, before, candidate, key, ri, rf):  # type: ignore[no-untyped-def]
     """Whether a guard of the edge that can be judged at once is violated between the two events."""
     for g in range(tables.edges[edge].guard_lo, tables.edges[edge].guard_hi):
@@ -43,7 +41,7 @@ def edge_blocked(tables, events, forbid, edge, before, candidate, key, ri, rf): 
     return False
 
 
-@njit
+@aside
 def late_blocked(tables, events, limits, forbid, path, edges, n, run, key, ri, rf):  # type: ignore[no-untyped-def]
     """Whether a guard that needs the complete match is violated; path[0..n) and the edge into each of its events."""
     for i in range(n):
@@ -63,7 +61,7 @@ def late_blocked(tables, events, limits, forbid, path, edges, n, run, key, ri, r
     return False
 
 
-@njit
+@aside
 def end_blocked(tables, events, limits, forbid, position, first, last, run, key, ri, rf):  # type: ignore[no-untyped-def]
     """Whether every accepting way of the position is closed by a forbidden event after the match."""
     for way in range(tables.positions[position].final_lo, tables.positions[position].final_hi):

@@ -20,9 +20,8 @@ from whenabouts.errors import QueryError
 from whenabouts.kernels import codegen as cg
 from whenabouts.kernels.program import EDGE, I64, PART, POSITION, WAY, Program, Records, Tables
 from whenabouts.plan import expressions as ex
-from whenabouts.plan.automaton import START, Automaton, Edge, may_be_bound
+from whenabouts.plan.automaton import START, may_be_bound
 from whenabouts.plan.bound import Bound
-from whenabouts.plan.pattern import Strategy
 from whenabouts.plan.placement import Check, Placement, place
 
 MAX_STEPS = 62
@@ -96,6 +95,8 @@ def _tests(layout: cg.Layout, current: str | None, checks: Iterable[Check]) -> l
     body: list[ast.stmt] = []
     for c in checks:
         needs = cg.bound_test(layout, (*c.needs, *((current,) if c.after_first and current else ())))
+        if c.only_first and current:
+            needs += [cg.negation(t) for t in cg.bound_test(layout, (current,))]
         compiler = cg.Compiler(layout, current)
         test = cg.condition(compiler.value(item).code for item in ex.conjuncts(c.expr))
         body += [ast.If(cg.both(*needs), test, [])] if needs else test
@@ -238,14 +239,14 @@ def _tables(
     automaton = placement.automaton
     bit = {s: i for i, s in enumerate(steps)}
     count = len(automaton.steps)
-    edges = _kept_edges(bound, automaton)
-    by_source = [[e for e in edges if e.source == p] for p in (*range(count), START)]
+    by_source = [[e for e in automaton.edges if e.source == p] for p in (*range(count), START)]
     flat = [e for group in by_source for e in group]
     into = [[i for i, e in enumerate(flat) if e.target == p] for p in range(count)]
     ways = [[g for q, g in automaton.finals if q == p] for p in range(count)]
     chains = [[bit[s] for s in chain] for chain in automaton.absents]
     asks = [numbering.forbids.get(s, -1) for s in steps]
     asking = [g not in placement.late_guards and any(asks[b] >= 0 for b in chain) for g, chain in enumerate(chains)]
+    single = [len(chain) == 1 and g not in placement.late_guards and not asking[g] for g, chain in enumerate(chains)]
     live_int, live_float = _liveness(placement, layout)
     outs, ins, ends = _bounds(by_source), [*_bounds(into), (0, 0)], [*_bounds(ways), (0, 0)]
     masks = [_mask(bit[automaton.steps[e.target]] for e in g) for g in by_source]
@@ -261,7 +262,8 @@ def _tables(
         edges=_records(
             EDGE,
             (
-                (e.target, count if e.source == START else e.source, e.loop, *g, int(any(asking[x] for x in e.guards)))
+                (e.target, count if e.source == START else e.source, e.loop, *g,
+                 int(any(asking[x] for x in e.guards)), int(all(single[x] for x in e.guards)))
                 for e, g in zip(flat, guards, strict=True)
             ),
         ),
@@ -274,6 +276,7 @@ def _tables(
         asks=_array(asks),
         live_int=live_int,
         live_float=live_float,
+        remembering=_array([int(live_int.any() or live_float.any())]),
     )
 
 
@@ -295,12 +298,6 @@ def _mask(bits: Iterable[int]) -> int:
     for b in bits:
         mask |= 1 << b
     return mask
-
-
-def _kept_edges(bound: Bound, automaton: Automaton) -> tuple[Edge, ...]:
-    """CLOSURE SHORTEST is the automaton without further elements; it says nothing about skip_till_any_match."""
-    shortest = bound.query.closure == "shortest" and bound.query.strategy is not Strategy.ANY
-    return tuple(e for e in automaton.edges if not (shortest and e.loop >= 0))
 
 
 def _liveness(placement: Placement, layout: cg.Layout) -> tuple[I64, I64]:

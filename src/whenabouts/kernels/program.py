@@ -42,7 +42,7 @@ POSITION = np.dtype(
         ("out_mask", "u8"),  # bits of the steps that can follow
     ]
 )
-EDGE = np.dtype([(n, "i8") for n in ("target", "source", "loop", "guard_lo", "guard_hi", "asks")])
+EDGE = np.dtype([(n, "i8") for n in ("target", "source", "loop", "guard_lo", "guard_hi", "asks", "plain")])
 WAY = np.dtype([("lo", "i8"), ("hi", "i8")])  # an accepting way: final_guards[lo:hi]
 PART = np.dtype([("lo", "i8"), ("hi", "i8"), ("late", "i8")])  # an absent part: its chain of bits; judged at the end?
 
@@ -53,7 +53,7 @@ class Tables(NamedTuple):
     """The automaton for the kernels. The last position record stands for START; edges are sorted by source."""
 
     positions: Records
-    edges: Records  # asks: 1 if a guard's absent step reads the match
+    edges: Records  # asks: 1 if a guard's absent step reads the match; plain: 1 if its guards are single absent events
     into: I64
     guards: I64
     ways: Records
@@ -63,6 +63,7 @@ class Tables(NamedTuple):
     asks: I64  # bit -> number of the condition under which an absent step forbids, or -1
     live_int: I64  # (position, register) -> 1 if read later and not implied by the last event
     live_float: I64
+    remembering: I64  # [1] if some position remembers more than its event
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,8 @@ from numba import njit, types, typeof
 
 from whenabouts.kernels.codegen import CONDITION, UPDATE
 from whenabouts.kernels.program import EDGE, PART, POSITION, WAY, Tables
-from whenabouts.kernels.types import Events, Limits, Output
+from whenabouts.kernels.ranked import Ranked
+from whenabouts.kernels.types import Events, Limits, Output, Values
 
 _i = np.zeros(1, np.int64)
 _u = np.zeros(1, np.uint64)
@@ -32,7 +33,7 @@ TABLES = typeof(
 )
 EVENTS = typeof(Events(_i, _u, _i, _i, _i, _i, _f, _m))
 LIMITS = typeof(Limits(0, 0, 0, 0, 0))
-OUTPUT = typeof(Output(_i, _i, _i, _i))
+OUTPUT = typeof(Output(_i, np.zeros(1, np.int32), np.zeros(1, np.uint8), _i))
 CONDITION_TYPE = types.FunctionType(CONDITION)
 UPDATE_TYPE = types.FunctionType(UPDATE)
 INTS, FLOATS = types.Array(types.int64, 1, "C"), types.Array(types.float64, 1, "C")
@@ -41,6 +42,16 @@ FUNCTIONS = (CONDITION_TYPE, UPDATE_TYPE, CONDITION_TYPE, CONDITION_TYPE)  # che
 FOLLOW = types.Tuple((OUTPUT, types.int64))(
     TABLES, EVENTS, LIMITS, types.int64, types.int64, *FUNCTIONS, INTS, FLOATS
 )
+_b = np.zeros((1, 1), np.uint8)
+VALUES = typeof(Values(_i, _m, _f, _b))
+_WEIGHTS = (types.Array(types.int64, 2, "C"), types.Array(types.float64, 2, "C"))
+WINDOW_TOTALS = types.Tuple(_WEIGHTS)(TABLES, EVENTS, LIMITS, VALUES)
+GRAPH_TOTALS = types.Tuple((*_WEIGHTS, types.int64, types.int64))(
+    TABLES, EVENTS, LIMITS, VALUES, *FUNCTIONS, INTS, FLOATS
+)
+RANKED = typeof(Ranked(0, 0, 0, _i, _i, _i, 0))
+RANKED_TOTALS = types.Tuple((*_WEIGHTS, types.int64))(TABLES, EVENTS, LIMITS, RANKED)
+COLLAPSE = OUTPUT(TABLES, EVENTS, LIMITS)
 GRAPH = types.Tuple((OUTPUT, types.int64))(TABLES, EVENTS, LIMITS, types.int64, *FUNCTIONS, INTS, FLOATS)
 
 

@@ -8,9 +8,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
 from whenabouts.kernels.program import F64, I64, Records, U64
+
+
+# For functions inside a match loop. They allocate nothing, and without reference counts a call costs nanoseconds: each
+# count is an atomic operation, and the arguments hold some thirty arrays.
+leaf = njit(_nrt=False, forceinline=True)
+aside = njit(_nrt=False)  # the same, called: for what is rarely needed or needed in many places
 
 
 class Events(NamedTuple):
@@ -55,7 +62,7 @@ def instants(time, runs):  # type: ignore[no-untyped-def]
     return instant, after
 
 
-@njit(inline="always")
+@leaf
 def within(events, limits, first, last):  # type: ignore[no-untyped-def]
     """Whether the window can hold both events."""
     if limits.span < 0:
@@ -72,16 +79,6 @@ def grown(array, size):  # type: ignore[no-untyped-def]
         return array
     bigger = np.empty(max(size, 2 * array.size), array.dtype)
     bigger[: array.size] = array
-    return bigger
-
-
-@njit
-def grown_rows(array, rows):  # type: ignore[no-untyped-def]
-    """The same for a matrix of registers, by rows."""
-    if rows <= array.shape[0]:
-        return array
-    bigger = np.empty((max(rows, 2 * array.shape[0]), array.shape[1]), array.dtype)
-    bigger[: array.shape[0]] = array
     return bigger
 
 
@@ -108,26 +105,39 @@ class Frames(NamedTuple):
     floats: F64
 
 
+class Values(NamedTuple):
+    """The columns summed over: whose step they belong to, and their value for every event, both as int and float."""
+
+    step: I64
+    ints: I64
+    floats: F64
+    valid: npt.NDArray[np.uint8]
+
+
 class Output(NamedTuple):
     """Matches so far: match m is events[ends[m-1]:ends[m]] in time order, each with its step."""
 
     ends: I64
-    events: I64
-    steps: I64
+    events: npt.NDArray[np.int32]
+    steps: npt.NDArray[np.uint8]
     fill: I64  # [matches, entries, starts given up, events already handled]
 
 
 @njit
 def new_output(size):  # type: ignore[no-untyped-def]
-    return Output(np.empty(size, np.int64), np.empty(4 * size, np.int64), np.empty(4 * size, np.int64), np.zeros(4, np.int64))
+    return Output(np.empty(size, np.int64), np.empty(4 * size, np.int32), np.empty(4 * size, np.uint8), np.zeros(4, np.int64))
+
+
+@leaf
+def full(out, entries):  # type: ignore[no-untyped-def]
+    """Whether one more match of so many entries might not fit."""
+    return out.fill[0] >= out.ends.size or out.fill[1] + entries > out.events.size
 
 
 @njit
 def room(out, entries):  # type: ignore[no-untyped-def]
     """The output with space for one more match of so many entries."""
     matches, used = out.fill[0], out.fill[1]
-    if matches < out.ends.size and used + entries <= out.events.size:
-        return out
     return Output(
         grown(out.ends, matches + 1), grown(out.events, used + entries), grown(out.steps, used + entries), out.fill
     )

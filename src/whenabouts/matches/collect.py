@@ -37,7 +37,7 @@ def collect(
     count = int(out.fill[0])
     grouped = en.entries_of(out.ends, out.events, out.steps, count, len(program.steps))
     ids = _ids(bound, table)
-    digests = _digests(bound, program, grouped, ids, batch.rows)
+    digests = digests_of(bound, program, table, batch, grouped)
     schema = record.result_schema(bound, table.schema)
     firsts, lasts = first_and_last(out, count)
     names = [*([record.MATCH_ID, record.PATTERN]), *bound.key, record.START, record.END, record.CONFIDENCE, record.EVENTS]
@@ -88,9 +88,14 @@ def _ids(bound: Bound, table: pa.Table) -> Any:
     return pa.array(np.arange(table.num_rows, dtype=np.int64)) if name is None else table.column(name)
 
 
-def _digests(bound: Bound, program: Program, grouped: en.Entries, ids: Any, rows: I64) -> Any:
-    """Hash only ids that occur in matches."""
-    used = np.unique(grouped.events) if grouped.events.size else grouped.events
+def digests_of(bound: Bound, program: Program, table: pa.Table, batch: Batch, grouped: en.Entries) -> Any:
+    """The digest of every match; only ids that occur in matches are hashed."""
+    ids, rows = _ids(bound, table), batch.rows
+    used: Any = slice(None)
+    if grouped.events.size < rows.size:
+        marked = np.zeros(rows.size, np.bool_)
+        marked[grouped.events] = True
+        used = np.flatnonzero(marked)
     taken = _gather(ids, pa.array(rows[used]))
     event_hash = np.zeros(rows.size, np.uint64)
     if pa.types.is_integer(taken.type):
@@ -109,6 +114,6 @@ def _texts(digests: Any, count: int) -> Any:
 
 def _events_map(program: Program, grouped: en.Entries, ids: Any, rows: I64) -> Any:
     values = _gather(ids, pa.array(rows[grouped.events]))
-    lists = pa.ListArray.from_arrays(pa.array(grouped.items, pa.int32()), values)
+    lists = pa.ListArray.from_arrays(pa.array(grouped.items), values)
     names = pc.take(pa.array(program.steps, pa.string()), pa.array(grouped.step))
-    return pa.MapArray.from_arrays(pa.array(grouped.bounds, pa.int32()), names, lists)
+    return pa.MapArray.from_arrays(pa.array(grouped.bounds), names, lists)

@@ -10,12 +10,12 @@ Invariant: words along the automaton = the orders in which steps can be bound; p
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TypeVar
 
 from whenabouts.errors import QueryError, UnsupportedError
-from whenabouts.plan.pattern import Absent, AllOf, Choice, Pattern, Query, Repeat, Sequence, Step
+from whenabouts.plan.pattern import Absent, AllOf, Choice, Closure, Pattern, Query, Repeat, Sequence, Step, Strategy
 
 T = TypeVar("T")
 
@@ -62,8 +62,14 @@ class _Fragment:
 
 
 def automaton_of(query: Query) -> Automaton:
-    """The automaton of all patterns of the query, side by side (UNION)."""
-    return _Builder().build(query.patterns)
+    """The automaton of all patterns of the query, side by side (UNION).
+
+    CLOSURE SHORTEST is the automaton without further elements; it says nothing about skip_till_any_match.
+    """
+    whole = _Builder().build(query.patterns)
+    if query.closure is Closure.SHORTEST and query.strategy is not Strategy.ANY:
+        whole = replace(whole, edges=tuple(e for e in whole.edges if e.loop < 0))
+    return whole
 
 
 class _Builder:

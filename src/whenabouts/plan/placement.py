@@ -32,11 +32,12 @@ from whenabouts.plan.pattern import steps_of_query
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A conjunct to evaluate: only if the steps in `needs` are bound and, with `element`, only after a first element."""
+    """A conjunct to evaluate: only if the steps in `needs` are bound, and only after or only on a first element."""
 
     expr: Expr
     needs: tuple[str, ...] = ()
     after_first: bool = False
+    only_first: bool = False  # it reads nothing of the closure but its first element
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +180,10 @@ class _Placer:
             if b != current and b in self.before[q] | self.sure[q]:
                 expr = _universal(expr, b)
         needs = r.direct - self.sure[q] - ({current} if current else set())
-        return Check(expr, tuple(sorted(needs)), after_first=current is not None and current in r.beyond_first)
+        if current is None:
+            return Check(expr, tuple(sorted(needs)))
+        picks = {a.pick for a in attributes(r.expr) if a.step == current}
+        return Check(expr, tuple(sorted(needs)), current in r.beyond_first, picks == {Pick.FIRST} and not r.whole)
 
     def late(self, forbids: Mapping[str, list[_Reading]]) -> frozenset[int]:
         """Guards at the beginning, and those that read a step bound only after their gap."""
