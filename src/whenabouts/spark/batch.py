@@ -50,10 +50,6 @@ class SparkPlan:
     one_task: str | None  # the reason, if the whole input goes to one task
 
     @property
-    def keys(self) -> list[Column]:
-        return [self.column(k) for k in self.plan.bound.key]
-
-    @property
     def time(self) -> Column:
         return self.column(self.plan.bound.schema.roles.lower)
 
@@ -127,16 +123,16 @@ def match(query: PatternQuery, df: DataFrame) -> DataFrame:
         warnings.warn(f"one task matches the whole input: {planned.one_task}", OneTaskWarning, stacklevel=3)
     bound = planned.plan.bound
     sent = pa.schema([*(planned.arrow.field(n) for n in planned.shipped), pa.field(BITS, pa.int64())])
-    whole = bound.query.output is Output.TOTAL and not bound.key
-    cut_at = () if planned.one_task else bound.key
-    task = MatchTask(planned.packed(), query.options.budget, cut_at, sent if whole else None)
+    cut_at = () if planned.one_task else tuple(planned.shipped.index(k) for k in bound.key)
+    answers_nothing = bound.query.output is Output.TOTAL and not bound.key
+    task = MatchTask(planned.packed(), query.options.budget, sent, cut_at, answers_nothing=answers_nothing)
     result = spark_schema(result_schema(bound, planned.arrow))
     matches = _arranged(planned, _events(planned, df)).mapInArrow(task, result)
     return matches if bound.query.limit is None else matches.limit(bound.query.limit)
 
 
 def _events(planned: SparkPlan, df: DataFrame) -> DataFrame:
-    """The rows a task needs, with their bits."""
+    """The rows a task needs, with their bits; columns by number, since mapInArrow trips over dots in names."""
     bound = planned.plan.bound
     kept = df.where(planned.time.isNotNull())
     if bound.key and bound.query.strategy is not Strategy.STRICT:
@@ -145,14 +141,21 @@ def _events(planned: SparkPlan, df: DataFrame) -> DataFrame:
         kept = kept.where(planned.pushed.of_type)
     if not needs_all_events(bound):
         kept = kept.where(planned.pushed.bits != 0)
-    return kept.select(*(planned.column(n).alias(n) for n in planned.shipped), planned.pushed.bits.alias(BITS))
+    columns = [planned.column(name).alias(_numbered(n)) for n, name in enumerate(planned.shipped)]
+    return kept.select(*columns, planned.pushed.bits.alias(BITS))
+
+
+def _numbered(n: int) -> str:
+    return f"c{n}"
 
 
 def _arranged(planned: SparkPlan, events: DataFrame) -> DataFrame:
     """Keys together and in time order; as many partitions as spark.sql.shuffle.partitions says."""
     if planned.one_task:
         return events.repartition(1)
-    return events.repartition(*planned.keys).sortWithinPartitions(*planned.keys, planned.time)
+    keys = [_numbered(planned.shipped.index(k)) for k in planned.plan.bound.key]
+    time = _numbered(planned.shipped.index(planned.plan.bound.schema.roles.lower))
+    return events.repartition(*keys).sortWithinPartitions(*keys, time)
 
 
 def check(query: PatternQuery, df: DataFrame) -> None:
@@ -177,7 +180,8 @@ def key_report(query: PatternQuery, df: DataFrame) -> DataFrame:
     if not planned.plan.bound.key:
         raise UnsupportedError("unsupported", "a query without a key has no keys to report", hint="add WHERE [column]")
     events = _events(planned, df)
-    return events.groupBy(*planned.keys).agg(F.count(F.lit(1)).alias("events")).orderBy(F.desc("events"))
+    keys = [F.col(_numbered(planned.shipped.index(k))).alias(k) for k in planned.plan.bound.key]
+    return events.groupBy(*keys).agg(F.count(F.lit(1)).alias("events")).orderBy(F.desc("events"))
 
 
 def explain(query: PatternQuery, df: DataFrame) -> str:

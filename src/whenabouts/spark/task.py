@@ -59,8 +59,9 @@ class MatchTask:
 
     packed: bytes
     budget: Budget
-    cut_at: tuple[str, ...]  # key columns; none: the whole input is one run
-    empty: pa.Schema | None = None  # match a table without rows if nothing arrives
+    sent: pa.Schema  # of what Spark ships, with the names the query uses
+    cut_at: tuple[int, ...]  # the key columns; none: the whole input is one run
+    answers_nothing: bool  # there is a result even if no row arrives
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         plan = _plan(self.packed)
@@ -68,15 +69,15 @@ class MatchTask:
         nothing = True
         for table in runs_of_keys(batches, self.cut_at, ROWS):
             nothing = False
-            rows = self.match(plan, table)
+            rows = self.match(plan, table.rename_columns(self.sent.names))
             if left is not None:
                 rows = rows.slice(0, left)
                 left -= rows.num_rows
             yield from rows.to_batches(max_chunksize=SLICE)
             if left == 0:
                 return
-        if nothing and self.empty is not None:
-            yield from self.match(plan, self.empty.empty_table()).to_batches()
+        if nothing and self.answers_nothing:
+            yield from self.match(plan, self.sent.empty_table()).to_batches()
 
     def match(self, plan: engine.Plan, table: pa.Table) -> pa.Table:
         """The matches of whole keys, in units that Spark has."""
@@ -85,7 +86,7 @@ class MatchTask:
         return rows.cast(pa.schema([pa.field(f.name, arrow_unit(f.type)) for f in rows.schema]))
 
 
-def runs_of_keys(batches: Iterator[pa.RecordBatch], keys: Sequence[str], rows: int) -> Iterator[pa.Table]:
+def runs_of_keys(batches: Iterator[pa.RecordBatch], keys: Sequence[int], rows: int) -> Iterator[pa.Table]:
     """Tables of at least `rows` rows, cut only where a key ends; the rows of a key are neighbours."""
     held: list[pa.RecordBatch] = []
     count = 0
@@ -106,7 +107,7 @@ def _table(batches: list[pa.RecordBatch]) -> pa.Table:
     return pa.Table.from_batches(batches).combine_chunks()
 
 
-def _last_change(before: pa.RecordBatch, batch: pa.RecordBatch, keys: Sequence[str]) -> int:
+def _last_change(before: pa.RecordBatch, batch: pa.RecordBatch, keys: Sequence[int]) -> int:
     """The last row of a batch whose key differs from that of the row before it; -1 if there is none."""
     changed = np.zeros(batch.num_rows, np.bool_)
     for key in keys:

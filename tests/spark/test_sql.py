@@ -1,0 +1,61 @@
+"""match_pattern in SQL gives what query.match gives."""
+
+import datetime as dt
+
+import pyarrow as pa
+import pytest
+from pyspark.errors import AnalysisException
+
+import whenabouts as wa
+from tests.spark.frames import as_rows, collected, comparable
+from whenabouts.spark import register
+
+pytestmark = pytest.mark.spark
+
+EVENTS = pa.table(
+    {
+        "id": pa.array(range(90)),
+        "kind": ["ABBC"[i % 4] for i in range(90)],
+        "at": pa.array([dt.datetime(2024, 3, 10, 5, i, tzinfo=dt.UTC) for i in range(60)] * 2)[:90],
+        "node": [None if i % 20 == 0 else i % 7 for i in range(90)],
+        "v": [float("nan") if i % 9 == 0 else i / 2 for i in range(90)],
+    }
+)
+TEXT = "PATTERN SEQ(A a, B+ b[], C c) WHERE [node] AND b[i].v >= 3.5 AND skip_till_any_match WITHIN 40 minutes"
+ROLES = "type => ''kind'', time => ''at''".replace("''", "'")
+
+
+@pytest.fixture(scope="module")
+def events(spark):
+    register(spark)
+    spark.createDataFrame(EVENTS).repartition(3).createOrReplaceTempView("events_in_sql")
+    return "TABLE(events_in_sql)"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TEXT,
+        TEXT + " RETURN a.at AS first, b[].v, c.at - a.at AS took",
+        TEXT.replace("[node] AND", "").replace("40", "8"),
+    ],
+    ids=["key", "return", "no key"],
+)
+def test_same_rows_as_match(spark, events, text):
+    local = as_rows(wa.query(text, type="kind", time="at").run(EVENTS).matches)
+    assert local
+    answer = spark.sql(f"SELECT * FROM match_pattern('{text}', {events}, {ROLES})")  # noqa: S608 - a test
+    assert comparable(collected(answer)) == comparable(local)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (f"'{TEXT}', {{}}", "no column 'time'"),
+        ("'PATTERN SEQ(A a, B b) WERE x', {}, " + ROLES, "did you mean WHERE"),
+        (f"'{TEXT}', {{}}, {ROLES}, color => 'red'", "no option 'color'"),
+    ],
+)
+def test_mistakes_are_explained_while_planning(spark, events, call, message):
+    with pytest.raises(AnalysisException, match=message):
+        spark.sql(f"SELECT * FROM match_pattern({call.format(events)})")  # noqa: S608 - a test
