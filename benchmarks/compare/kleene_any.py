@@ -7,7 +7,7 @@ from benchmarks.data import kleene_stream
 from benchmarks.expected import kleene_any
 
 NAME = "kleene_any"
-QUERY = "PATTERN SEQ(A a, B+ b[], C c) WHERE [key] AND skip_till_any_match WITHIN {window}"
+QUERY = "PATTERN SEQ(A a, B+ b[], C c) WHERE [key] AND skip_till_any_match WITHIN {window} INCLUSIVE"
 VARIANTS = {
     "whenabouts": whenabouts(QUERY),
     "flink cep, 1 slot": flink("cep", "kleene", parallelism=1),

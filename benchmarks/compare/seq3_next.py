@@ -7,7 +7,7 @@ from benchmarks.data import kleene_stream
 from benchmarks.expected import seq3_next
 
 NAME = "seq3_next"
-QUERY = "PATTERN SEQ(A a, B b, C c) WHERE [key] AND skip_till_next_match WITHIN {window}"
+QUERY = "PATTERN SEQ(A a, B b, C c) WHERE [key] AND skip_till_next_match WITHIN {window} INCLUSIVE"
 VARIANTS = {
     "whenabouts": whenabouts(QUERY),
     "flink sql, 2 slots": flink("sql", "seq3"),

@@ -107,6 +107,12 @@ def random_case(seed: int, limits: Limits = Limits()) -> Case:
     return Case(seed, query, _events(rng, limits, query))
 
 
+def streams(case: Case, count: int, limits: Limits = Limits()) -> list[list[dict]]:  # noqa: B008 - immutable
+    """More streams for the query of a case, its own first."""
+    rng = random.Random(case.seed)
+    return [case.events, *(_events(rng, limits, case.query) for _ in range(count - 1))]
+
+
 def allowed(query: Query) -> bool:
     """Whether the language gives the query a meaning."""
     try:
