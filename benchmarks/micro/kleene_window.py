@@ -49,7 +49,9 @@ def load(scale: Scale) -> Streams:
 def ask(kind: str, form: str, window: int, streams: Streams) -> tuple[str, str, int, Any]:
     if window not in WINDOWS[streams.scale]:
         raise NotMeasured(f"not at scale {streams.scale}")
-    text = f"PATTERN SEQ(A a, B+ b[], C c) WHERE {CLASSES[kind]} AND skip_till_any_match WITHIN {window} {RETURNS[form]}"
+    text = (
+        f"PATTERN SEQ(A a, B+ b[], C c) WHERE {CLASSES[kind]} AND skip_till_any_match WITHIN {window} {RETURNS[form]}"
+    )
     return kind, form, window, wa.query(text).match(streams.events)
 
 
@@ -67,7 +69,7 @@ VARIANTS = _variants()
 
 
 def check(streams: Streams, answer: tuple[str, str, int, Any]) -> None:
-    """Small windows: compare with the matches listed. Every window: a start has a row exactly if it can have a match."""
+    """Small windows: compare with the matches listed. All: a start has a row exactly if it can have a match."""
     kind, form, window, rows = answer
     if form == "collapsed":
         if rows.num_rows != _starts(streams.events, window, kind):
@@ -113,4 +115,4 @@ def exponents(streams: Streams) -> dict[str, float]:
 
 if __name__ == "__main__":
     for label, exponent in exponents(load("tiny" if "tiny" in sys.argv else "full")).items():
-        print(f"{label:40} W^{exponent:.2f}")  # noqa: T201
+        print(f"{label:40} W^{exponent:.2f}")

@@ -59,7 +59,11 @@ def _count_seq3(table: pa.Table, names: list[str], window: int) -> int:
     """By looking at every pair and triple of relevant events."""
     kinds = np.array(table.column("type").cast(pa.string()).to_pylist())
     relevant = np.flatnonzero(np.isin(kinds, names))
-    time, key, kind = np.asarray(table.column("time"))[relevant], np.asarray(table.column("key"))[relevant], kinds[relevant]
+    time, key, kind = (
+        np.asarray(table.column("time"))[relevant],
+        np.asarray(table.column("key"))[relevant],
+        kinds[relevant],
+    )
     by_key: dict[int, list[tuple[int, str]]] = {}
     for k, t, x in zip(key.tolist(), time.tolist(), kind.tolist(), strict=True):
         by_key.setdefault(k, []).append((t, x))

@@ -26,8 +26,8 @@ import pyarrow as pa
 from whenabouts.errors import QueryError, WhenaboutsError
 from whenabouts.events.schema import Roles, Schema
 from whenabouts.events.table import schema_of, to_arrow
-from whenabouts.kernels.explanation import explanation
 from whenabouts.kernels.batch import Batch, prepare
+from whenabouts.kernels.explanation import explanation
 from whenabouts.kernels.lower import Lowered, lower
 from whenabouts.kernels.program import U64
 from whenabouts.kernels.run import Budget, matches
@@ -77,7 +77,9 @@ class Run:
 
 
 @lru_cache(maxsize=256)
-def _compiled(query: Query, columns: tuple[Any, ...], roles: Roles, granularity: str | None, without: frozenset[str]) -> Plan:
+def _compiled(
+    query: Query, columns: tuple[Any, ...], roles: Roles, granularity: str | None, without: frozenset[str]
+) -> Plan:
     schema = Schema({c.name: c for c in columns}, roles)
     return plan_of(rewrite(bind(query, schema, granularity), without), registered())
 
@@ -88,7 +90,9 @@ def plan_of(bound: Bound, aggregates: Mapping[str, Any]) -> Plan:
     return Plan(bound, lowered, ambiguous(lowered.program.automaton), aggregates)
 
 
-def compile_query(query: Query, schema: Schema, granularity: str | None = None, without: frozenset[str] = frozenset()) -> Plan:
+def compile_query(
+    query: Query, schema: Schema, granularity: str | None = None, without: frozenset[str] = frozenset()
+) -> Plan:
     """Bind, rewrite and lower; equal questions are compiled once per process. `without` switches rewrites off."""
     try:
         return _compiled(query, tuple(schema.columns.values()), schema.roles, granularity, without)
@@ -165,7 +169,7 @@ class PatternQuery:
         run = self.run(events)
         if run.counters["bad_rows"]:
             warnings.warn(
-                f"{run.counters['bad_rows']} rows were set aside (null time or key); query.run(events).bad_rows has them",
+                f"{run.counters['bad_rows']} rows set aside (null time or key); query.run(events).bad_rows has them",
                 BadRowsWarning,
                 stacklevel=2,
             )
@@ -220,7 +224,7 @@ def query(
         parsed = replace(parsed, name=name)
     if on_budget not in ("fail", "drop"):
         raise QueryError("unknown-name", f"on_budget={on_budget!r} is not a policy", hint='use "fail" or "drop"')
-    if budget < 16 or max_matches < 1:  # noqa: PLR2004 - room for one small match
+    if budget < 16 or max_matches < 1:
         raise QueryError("limit", "budget must be at least 16 and max_matches at least 1")
     lower_time, upper_time = (time, time) if isinstance(time, str) else time
     roles = Roles(id, type, lower_time, upper_time, pmf)

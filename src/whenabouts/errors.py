@@ -1,7 +1,7 @@
 """Every error whenabouts raises on purpose: a stable code, a sentence, where it happened, and what to do next.
 
 One tree, so that `except WhenaboutsError` catches all of them. A message that concerns query text shows the line and a
-caret; `CODES` is the documented list (docs/errors.md is checked against it), and raising an unlisted code is itself an error.
+caret; `CODES` is the list of codes (docs/errors.md explains each), and raising an unlisted code is itself an error.
 """
 
 from __future__ import annotations

@@ -14,7 +14,14 @@ from whenabouts.plan.bound import Bound
 from whenabouts.plan.rewrites import rewrite
 
 ARROW = pa.schema(
-    [("id", pa.int64()), ("type", pa.string()), ("time", pa.int64()), ("k", pa.int64()), ("v", pa.int64()), ("w", pa.float64())]
+    [
+        ("id", pa.int64()),
+        ("type", pa.string()),
+        ("time", pa.int64()),
+        ("k", pa.int64()),
+        ("v", pa.int64()),
+        ("w", pa.float64()),
+    ]
 )
 
 Signatures = list[tuple[tuple[str, tuple[Any, ...]], ...]]

@@ -107,7 +107,7 @@ def random_case(seed: int, limits: Limits = Limits()) -> Case:
     return Case(seed, query, _events(rng, limits, query))
 
 
-def streams(case: Case, count: int, limits: Limits = Limits()) -> list[list[dict]]:  # noqa: B008 - immutable
+def streams(case: Case, count: int, limits: Limits = Limits()) -> list[list[dict]]:
     """More streams for the query of a case, its own first."""
     rng = random.Random(case.seed)
     return [case.events, *(_events(rng, limits, case.query) for _ in range(count - 1))]

@@ -18,7 +18,7 @@ def nowhere(monkeypatch, tmp_path):
 def test_read_only_installations_compile_elsewhere(nowhere):
     cache.choose_cache_directory()
     (chosen,) = nowhere.iterdir()
-    assert config.CACHE_DIR == str(chosen)
+    assert str(chosen) == config.CACHE_DIR
     assert chosen.stat().st_mode & 0o777 == 0o700
 
 

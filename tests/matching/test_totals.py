@@ -28,7 +28,10 @@ COUNT = Measure(Aggregate("count", None), "n")
 def case_of(seed: int) -> tuple[Case, Bound]:
     rng = random.Random(seed)
     limits = Limits(
-        strategies=(Strategy.ANY,), conditions=rng.choice([0, 0, 1, 2]), ambiguous=rng.random() < 0.2, negation=rng.random() < 0.5
+        strategies=(Strategy.ANY,),
+        conditions=rng.choice([0, 0, 1, 2]),
+        ambiguous=rng.random() < 0.2,
+        negation=rng.random() < 0.5,
     )
     case = random_case(seed, limits)
     steps = [s for s, info in case.bound.steps.items() if not info.absent]
@@ -73,8 +76,14 @@ def test_collapsed_rows_cover_their_matches_and_know_when_they_are_safe() -> Non
         for row in collapsed(bound, reference(bound, case.events), case.events):
             start = case.events[row.start]
             wanted = {step: {case.events[i]["id"] for i in those} for step, those in row.events}
-            of_start = [(e, safe) for e, safe, time in listed if time == start["time"] and any(start["id"] in v for v in e.values())]
-            covering = [safe for events, safe in of_start if all(ids <= events.get(s, set()) for s, ids in wanted.items())]
+            of_start = [
+                (e, safe)
+                for e, safe, time in listed
+                if time == start["time"] and any(start["id"] in v for v in e.values())
+            ]
+            covering = [
+                safe for events, safe in of_start if all(ids <= events.get(s, set()) for s, ids in wanted.items())
+            ]
             assert covering, case.query
             assert all(row.safe for safe in covering if safe), case.query
 
@@ -103,7 +112,8 @@ def test_counting_by_rank(condition: str, pattern: str) -> None:
     for seed in range(20):
         rng = random.Random(seed)
         events = [
-            {"id": i, "type": rng.choice("AABBBCCD"), "time": i, "k": 0, "v": rng.randrange(5), "w": 0.0} for i in range(14)
+            {"id": i, "type": rng.choice("AABBBCCD"), "time": i, "k": 0, "v": rng.randrange(5), "w": 0.0}
+            for i in range(14)
         ]
         assert way_of_counting(plan.bound, plan.lowered, merge=plan.merge, columns=0) == RANK
         rows, _, _ = match_table(plan, table_of(events), Budget())
@@ -112,5 +122,7 @@ def test_counting_by_rank(condition: str, pattern: str) -> None:
 
 def test_counts_beyond_64_bits_are_null_and_averages_are_not() -> None:
     events = [{"id": i, "type": "ABC"[(i > 0) + (i == 99)], "time": i, "v": 2.0} for i in range(100)]
-    query = wa.query("PATTERN SEQ(A a, B+ b[], C c) WHERE skip_till_any_match RETURN TOTAL count(*), avg(b[].v) AS mean")
+    query = wa.query(
+        "PATTERN SEQ(A a, B+ b[], C c) WHERE skip_till_any_match RETURN TOTAL count(*), avg(b[].v) AS mean"
+    )
     assert query.match(events) == [{"pattern": "match", "count": None, "mean": 2.0}]

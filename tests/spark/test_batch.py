@@ -2,6 +2,7 @@
 
 import datetime as dt
 import random
+import warnings
 from dataclasses import replace
 from functools import reduce
 from itertools import count
@@ -224,3 +225,19 @@ def test_registered_aggregates_travel(events):
     )
     text = "PATTERN SEQ(A a, B+ b[], C c) WHERE [node] AND spark_spread(b[].v) >= 0.5 WITHIN 60"
     same(wa.query(text + " RETURN spark_spread(b[].v) AS spread"), events, EVENTS)
+
+
+@pytest.mark.parametrize("key", ["[node] AND ", ""], ids=["key", "no key"])
+def test_totals(events, key):
+    text = f"PATTERN SEQ(A a, B+ b[]) WHERE {key}skip_till_any_match WITHIN 9 "
+    text += "RETURN TOTAL count(*) AS n, max(b[].v) AS high"
+    query = wa.query(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OneTaskWarning)
+        same(query, events, EVENTS)
+        nothing = collected(query.match(events.where("id < 0")))
+    assert nothing == ([] if key else [{"pattern": "match", "n": 0, "high": None}])
+
+
+def test_collapsed(events):
+    same(wa.query(NODES + "AND skip_till_any_match WITHIN 9 RETURN COLLAPSED"), events, EVENTS)

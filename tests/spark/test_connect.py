@@ -1,5 +1,6 @@
 """The same over Spark Connect; in a process of its own, which cannot have a classic session as well."""
 
+import os
 import subprocess
 import sys
 
@@ -32,5 +33,7 @@ print("same")
 
 
 def test_connect():
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", PROGRAM], capture_output=True, text=True, check=False)
+    environment = {**os.environ, "SPARK_TESTING": "1"}  # a free port instead of the one port of Connect
+    command = [sys.executable, "-W", "ignore", "-c", PROGRAM]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.stdout.endswith("same\n"), done.stderr[-3000:]

@@ -26,6 +26,7 @@ from whenabouts.engine import PatternQuery, query
 from whenabouts.errors import CODES, BudgetError, DataError, EnvironmentProblem, QueryError, WhenaboutsError
 from whenabouts.plan.pattern import Output
 
+LONGEST_NAME = 256  # of a file; asking the system about longer ones is an error
 RAISED_IN_TASK = re.compile(
     r"whenabouts\.errors\.\w+: \[(?P<code>[\w-]+)\] (?P<message>[^\n]*)(?:\nhint: (?P<hint>[^\n]*))?"
 )
@@ -58,7 +59,7 @@ def query_text(text: str | None, file: Path | None) -> str:
             raise DataError("data", f"{file} cannot be read: {error.strerror}") from error
     if text is None:
         raise QueryError("syntax", "there is no query", hint="write it as the first argument, or name a file with -q")
-    if not any(c.isspace() for c in text) and Path(text).is_file():
+    if len(text) < LONGEST_NAME and not any(c.isspace() for c in text) and Path(text).is_file():
         raise QueryError("syntax", f"{text} is a file, not a query", hint=f"to ask what is in it: -q {text}")
     return text
 

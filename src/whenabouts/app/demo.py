@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from rich import box
 from rich.table import Table
 
 from whenabouts.app.asking import match_here, session_for, spark_errors, spark_table
@@ -77,7 +78,7 @@ def show(terminal: Terminal, *, engine: str, small: bool) -> int:
     right = all(answer.right for answer in answers.values())
     terminal.say(f"A simulated day of a cluster: {day.events.num_rows:,} events, {_how_long(day)}.")
     terminal.show(_summary(answers))
-    for text in _drawings(answers, day):
+    for text in _drawings(answers, day, terminal.width):
         terminal.say(f"\n{text}")
     seconds = time.perf_counter() - began
     terminal.say(f"\n{_conclusion(answers, start)} {seconds:.0f} s in all.")
@@ -118,28 +119,29 @@ def _how_long(day: ClusterDay) -> str:
 
 
 def _summary(answers: Mapping[str, Answer]) -> Table:
-    table = Table(title=None, show_lines=True)
-    table.add_column("query", no_wrap=True)
-    table.add_column("question")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 1, 0))
+    table.add_column("query and question")
     for title in ("matches", "local s", "Spark s"):
         table.add_column(title, justify="right", no_wrap=True)
-    table.add_column("equal")
+    table.add_column("equal", no_wrap=True)
     table.add_column("known truth")
     for name, answer in answers.items():
         seconds = [f"{s:.2f}" if s is not None else "-" for s in (answer.local_seconds, answer.spark_seconds)]
         equal = {None: "-", True: "yes", False: "NO"}[answer.equal]
-        table.add_row(name, answer.asked.question, f"{answer.matches.num_rows:,}", *seconds, equal, str(answer.verdict))
+        table.add_row(
+            f"{name}: {answer.asked.question}", f"{answer.matches.num_rows:,}", *seconds, equal, str(answer.verdict)
+        )
     return table
 
 
-def _drawings(answers: Mapping[str, Answer], day: ClusterDay) -> list[str]:
+def _drawings(answers: Mapping[str, Answer], day: ClusterDay, width: int) -> list[str]:
     """One match of some queries, as a timeline."""
     drawn = []
     for name, title in DRAWN.items():
         matches = answers[name].matches
         if matches.num_rows:
             row = matches.sort_by("start").slice(0, 1).to_pylist()[0]
-            drawn.append(draw(f"{name}: {title.format(**row)}", tracks_of(row, day.events)))
+            drawn.append(draw(f"{name}: {title.format(**row)}", tracks_of(row, day.events), width))
     return drawn
 
 

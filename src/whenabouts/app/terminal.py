@@ -22,7 +22,7 @@ from rich.console import Console
 from whenabouts.errors import QueryError, SchemaError, WhenaboutsError
 
 DONE, FAILED, WRONG_QUESTION, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
-WIDE = 120  # columns of a table that goes into a file
+WIDE = 110  # columns, in a file and at most in a terminal
 IN_PYTHON = re.compile(r"wa\.query\(text, (\w+)=[^)]*\)")  # how hints name an option of `query`
 
 
@@ -51,8 +51,13 @@ class Terminal:
     def show(self, renderable: Any) -> None:
         """A table for people."""
         if not self.json:
-            console = Console()
-            console.print(renderable) if console.is_terminal else Console(width=WIDE).print(renderable)
+            Console(width=self.width).print(renderable)
+
+    @property
+    def width(self) -> int:
+        """Columns to fill: those of the terminal, or a fixed number for a file."""
+        console = Console()
+        return min(console.width, WIDE) if console.is_terminal else WIDE
 
     @contextmanager
     def working(self, what: str) -> Iterator[Callable[[str], None]]:

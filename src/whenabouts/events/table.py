@@ -1,7 +1,7 @@
 """Tables of events in and out: any table becomes Arrow, results go back to the kind they came from.
 
-Accepted: a list of dicts, a pyarrow Table or RecordBatch(es), and every eager data frame narwhals knows (pandas, Polars,
-…). Spark DataFrames never come here: the spark room plans on them. No row is dropped here.
+Accepted: a list of dicts, a pyarrow Table or RecordBatch(es), and every eager data frame narwhals knows (pandas,
+Polars, …). Spark DataFrames never come here: the spark room plans on them. No row is dropped here.
 """
 
 from __future__ import annotations

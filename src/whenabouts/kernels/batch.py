@@ -44,9 +44,11 @@ def needs_all_events(bound: Bound) -> bool:
     return contiguous or (bound.extent is not None and bound.extent.events)
 
 
-def step_expressions(bound: Bound, filters: Iterable[Expr]) -> tuple[Expr, ...]:
+def step_expressions(filters: Iterable[Expr]) -> tuple[Expr, ...]:
     """A step's conditions with the step's name erased, so that they read plain columns."""
-    return tuple(ex.transform(f, lambda n: ex.Attribute("", n.name) if isinstance(n, ex.Attribute) else n) for f in filters)
+    return tuple(
+        ex.transform(f, lambda n: ex.Attribute("", n.name) if isinstance(n, ex.Attribute) else n) for f in filters
+    )
 
 
 def prepare(bound: Bound, program: Program, table: pa.Table, given: U64 | None = None) -> Batch:
@@ -87,7 +89,7 @@ def _relevant(bound: Bound, program: Program, table: pa.Table, given: U64 | None
     """The rows to look at, and which steps each can be."""
     rows, bits = _typed(bound, program, table) if given is None else (np.arange(table.num_rows, dtype=np.int64), given)
     for b, step in enumerate(program.steps):
-        conditions = step_expressions(bound, program.placement.filters[step])
+        conditions = step_expressions(program.placement.filters[step])
         if conditions:
             _clear_false(bound, table, rows, bits, np.uint64(1 << b), conditions)
     if not needs_all_events(bound):
@@ -142,7 +144,9 @@ def _filled(indices: Any) -> Any:
     return np.asarray(pc.fill_null(indices, -1) if indices.null_count else indices)
 
 
-def _clear_false(bound: Bound, table: pa.Table, rows: I64, bits: U64, bit: np.uint64, conditions: tuple[Expr, ...]) -> None:
+def _clear_false(
+    bound: Bound, table: pa.Table, rows: I64, bits: U64, bit: np.uint64, conditions: tuple[Expr, ...]
+) -> None:
     """Take the bit from the rows where a condition is not true."""
     having = np.flatnonzero(bits & bit)
     if having.size == 0:
@@ -237,7 +241,7 @@ def _time_order(time: I64) -> Any:
 
 
 @njit(cache=True)
-def by_key(codes, count):  # type: ignore[no-untyped-def]
+def by_key(codes, count):
     """A stable counting sort by key: the order, and the boundaries of the non-empty keys."""
     ends = np.zeros(count + 1, np.int64)
     for c in codes:

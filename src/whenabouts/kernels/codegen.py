@@ -1,8 +1,8 @@
 """Conditions over several events -> machine code.
 
 Problem: a predicate must cost nanoseconds inside the match loop, and nothing a user wrote may be executed as text.
-Idea: typed expression nodes become Python syntax-tree nodes (never source text), which Numba compiles to plain functions
-of fixed signature; the generic match loops receive them as first-class functions and stay in the disk cache.
+Idea: typed expression nodes become Python syntax-tree nodes (never source text), which Numba compiles to functions of
+fixed signature; the generic match loops receive them as first-class functions and stay in the disk cache.
 Three-valued logic: every expression yields a value and the condition under which it is NULL; a boolean that is NULL has
 the value False. Whatever reads a single event only is not compiled at all: it is a derived column (see `columns`).
 """
@@ -88,7 +88,7 @@ def name(identifier: str) -> ast.expr:
     return ast.Name(identifier, ast.Load())
 
 
-def const(value: float | bool) -> ast.expr:  # noqa: FBT001 - a constant of the generated code
+def const(value: float) -> ast.expr:
     return ast.Constant(value)
 
 
@@ -97,6 +97,7 @@ def item(array: str, *index: ast.expr) -> ast.expr:
     return ast.Subscript(name(array), where, ast.Load())
 
 
+TRUE, FALSE = ast.Constant(value=True), ast.Constant(value=False)
 _COMPARE = {"<": ast.Lt, "<=": ast.LtE, ">": ast.Gt, ">=": ast.GtE, "=": ast.Eq, "!=": ast.NotEq}
 _ARITHMETIC = {"+": ast.Add, "-": ast.Sub, "*": ast.Mult}
 
@@ -192,7 +193,7 @@ class Compiler:
     def _literal(self, expr: ex.Literal) -> Value:
         value = expr.value
         if value is None:
-            return Value(const(0), DType.NULL, const(True))
+            return Value(const(0), DType.NULL, TRUE)
         if isinstance(value, str):
             raise UnsupportedError(
                 "unsupported", "a string constant cannot be combined with strings of several events", span=expr.span
@@ -226,12 +227,12 @@ class Compiler:
         items = [self.value(i) for i in expr.items]
         false = [both(negation(v.code), negation(v.null)) if v.null else negation(v.code) for v in items]
         null = either(*(v.null for v in items))
-        unknown = both(null, negation(_any(false))) if null is not None else None
+        unknown = both(null, negation(any_of(false))) if null is not None else None
         return Value(both(*(v.code for v in items)), DType.BOOL, unknown)
 
     def _or(self, expr: ex.Or) -> Value:
         items = [self.value(i) for i in expr.items]
-        true = _any([v.code for v in items])
+        true = any_of([v.code for v in items])
         null = either(*(v.null for v in items))
         return Value(true, DType.BOOL, both(null, negation(true)) if null is not None else None)
 
@@ -247,7 +248,7 @@ class Compiler:
 
     def _is_null(self, expr: ex.IsNull) -> Value:
         inner = self.value(expr.operand)
-        null = inner.null or const(False)
+        null = inner.null or FALSE
         return Value(negation(null) if expr.negated else null, DType.BOOL)
 
     def _call(self, expr: ex.Call) -> Value:
@@ -290,7 +291,7 @@ class Compiler:
         }
 
 
-def _any(items: Sequence[ast.expr]) -> ast.expr:
+def any_of(items: Sequence[ast.expr]) -> ast.expr:
     return items[0] if len(items) == 1 else ast.BoolOp(ast.Or(), list(items))
 
 
@@ -305,7 +306,7 @@ def _either_value(a: Value, b: Value, op: str) -> Value:
     dtype = DType.FLOAT if DType.FLOAT in (a.dtype, b.dtype) else a.dtype
     take_a = compare(a.code, op, b.code)
     if b.null is not None:
-        take_a = _any([b.null, take_a])
+        take_a = any_of([b.null, take_a])
     if a.null is not None:
         take_a = both(negation(a.null), take_a)
     null = both(a.null, b.null) if a.null is not None and b.null is not None else None
@@ -333,9 +334,9 @@ def compile_aggregate(compiler: Compiler, expr: ex.Aggregate) -> Value:
         return Value(binary(count, ast.Add(), const(1)) if include else count, DType.INT)
     column = layout.column(expr.argument)
     candidate = compiler.read_column(column, name("e")) if include else None
-    counted = item("ri", const(layout.int_register("icount", step, _key(column))))
+    counted = item("ri", const(layout.int_register("icount", step, column_key(column))))
     if candidate is not None:
-        counted = binary(counted, ast.Add(), choose(candidate.null or const(False), const(0), const(1)))
+        counted = binary(counted, ast.Add(), choose(candidate.null or FALSE, const(0), const(1)))
     if expr.function == "count":
         return Value(counted, DType.INT)
     empty = compare(counted, "=", const(0))
@@ -344,39 +345,37 @@ def compile_aggregate(compiler: Compiler, expr: ex.Aggregate) -> Value:
     if expr.function in ("sum", "avg"):
         total = _running(layout, "sum", step, column)
         if candidate is not None:
-            total = binary(total, ast.Add(), choose(candidate.null or const(False), const(0), candidate.code))
+            total = binary(total, ast.Add(), choose(candidate.null or FALSE, const(0), candidate.code))
         if expr.function == "sum":
             return Value(total, column.dtype, empty)
         return Value(binary(total, ast.Div(), choose(empty, const(1), counted)), DType.FLOAT, empty)
     if expr.function in ("min", "max"):
         extreme = _running(layout, expr.function, step, column)
         if candidate is not None:
-            before = binary(counted, ast.Sub(), choose(candidate.null or const(False), const(0), const(1)))
+            before = binary(counted, ast.Sub(), choose(candidate.null or FALSE, const(0), const(1)))
             better = compare(candidate.code, "<" if expr.function == "min" else ">", extreme)
-            take = both(
-                negation(candidate.null or const(False)), _any([compare(before, "=", const(0)), better])
-            )
+            take = both(negation(candidate.null or FALSE), any_of([compare(before, "=", const(0)), better]))
             extreme = choose(take, candidate.code, extreme)
         return Value(extreme, column.dtype, empty)
     raise UnsupportedError("unsupported", f"{expr.function}() cannot be used here", span=expr.span)
 
 
-def _key(column: Derived) -> int:
+def column_key(column: Derived) -> int:
     """One number for a column of either matrix."""
     return column.slot * 2 + (column.dtype is DType.FLOAT)
 
 
 def _running(layout: Layout, what: str, step: str, column: Derived) -> ast.expr:
     if column.dtype is DType.FLOAT:
-        return item("rf", const(layout.float_register(what, step, _key(column))))
-    return item("ri", const(layout.int_register(what, step, _key(column))))
+        return item("rf", const(layout.float_register(what, step, column_key(column))))
+    return item("ri", const(layout.int_register(what, step, column_key(column))))
 
 
 def _registered(
     layout: Layout, function: str, step: str, column: Derived, candidate: Value | None, empty: ast.expr
 ) -> Value:
     size = len(layout.aggregates[function].init)
-    slots = [layout.float_register(f"state:{function}:{j}", step, _key(column)) for j in range(size)]
+    slots = [layout.float_register(f"state:{function}:{j}", step, column_key(column)) for j in range(size)]
     state: ast.expr = ast.Tuple([item("rf", const(s)) for s in slots], ast.Load())
     if candidate is not None:
         stepped = call(f"step_{function}", state, call("float", candidate.code))
@@ -390,7 +389,7 @@ def _registered(
 
 def condition(tests: Iterable[ast.expr]) -> list[ast.stmt]:
     """Return False as soon as a test fails."""
-    return [ast.If(negation(t), [ast.Return(const(False))], []) for t in tests]
+    return [ast.If(negation(t), [ast.Return(FALSE)], []) for t in tests]
 
 
 def dispatch(cases: Sequence[list[ast.stmt]], last: list[ast.stmt]) -> list[ast.stmt]:
@@ -412,11 +411,11 @@ def compile_function(body: list[ast.stmt], signature: Any, names: dict[str, Any]
     module = ast.fix_missing_locations(ast.Module([function], []))
     scope: dict[str, Any] = {"abs": abs, "float": float, "remainder": _remainder, **names}
     exec(compile(module, "<whenabouts>", "exec"), scope)  # noqa: S102 - built from typed nodes, holds no user text
-    return numba.njit(signature, error_model="numpy", _nrt=False)(scope["generated"])  # type: ignore[no-any-return]
+    return numba.njit(signature, error_model="numpy", _nrt=False)(scope["generated"])
 
 
 @numba.njit(error_model="numpy", _nrt=False)
-def _remainder(a, b):  # type: ignore[no-untyped-def]
+def _remainder(a, b):
     """SQL's %: the sign of the dividend."""
     r = abs(a) % abs(b)
     return r if a >= 0 else -r

@@ -14,7 +14,7 @@ from whenabouts.kernels.totals import blocked_edge
 from whenabouts.kernels.types import full, leaf, new_output, room, within
 
 
-def collapse(tables, events, limits):  # type: ignore[no-untyped-def]
+def collapse(tables, events, limits):
     """One entry per start that has a way to an end; events in time order, an event once for each step it may be."""
     out = new_output(1024)
     count, edges = tables.positions.size - 1, tables.edges.size
@@ -45,7 +45,7 @@ def collapse(tables, events, limits):  # type: ignore[no-untyped-def]
 
 
 @leaf
-def mark_forward(tables, events, s, end, forward, ready, gained):  # type: ignore[no-untyped-def]
+def mark_forward(tables, events, s, end, forward, ready, gained):
     """forward[e - s, q] = some way from start s takes event e at position q."""
     count = tables.positions.size - 1
     ready[:] = 0
@@ -75,7 +75,7 @@ def mark_forward(tables, events, s, end, forward, ready, gained):  # type: ignor
 
 
 @leaf
-def mark_backward(tables, events, s, end, forward, backward, ready, gained):  # type: ignore[no-untyped-def]
+def mark_backward(tables, events, s, end, forward, backward, ready, gained):
     """backward[e - s, q] = the event is reached there and some way completes from there."""
     count = tables.positions.size - 1
     ready[:] = 0
@@ -103,17 +103,21 @@ def mark_backward(tables, events, s, end, forward, backward, ready, gained):  # 
 
 
 @leaf
-def cut(tables, events, j, end, ready):  # type: ignore[no-untyped-def]
+def cut(tables, events, j, end, ready):
     """Take away the edges on which a single absent event without conditions of its own lies."""
     if tables.guards.size == 0:
         return
     for edge in range(ready.size):
-        if tables.edges[edge].asks == 0 and tables.edges[edge].plain == 1 and blocked_edge(tables, events, j, end, edge):
+        if (
+            tables.edges[edge].asks == 0
+            and tables.edges[edge].plain == 1
+            and blocked_edge(tables, events, j, end, edge)
+        ):
             ready[edge] = 0
 
 
 @leaf
-def list_marked(tables, s, end, marked, out):  # type: ignore[no-untyped-def]
+def list_marked(tables, s, end, marked, out):
     """Append the marked events; an event at two positions of one step is listed once."""
     at = out.fill[1]
     for e in range(end - s):

@@ -27,7 +27,9 @@ def evaluate(expr: Expr, resolve: Resolve, schema: Schema) -> Any:
         return _Evaluator(resolve, schema).value(expr)
     except pa.ArrowInvalid as error:
         if "overflow" in str(error):
-            raise DataError("data", f"integer overflow while evaluating an expression: {error}", span=expr.span) from error
+            raise DataError(
+                "data", f"integer overflow while evaluating an expression: {error}", span=expr.span
+            ) from error
         raise
 
 
@@ -67,6 +69,13 @@ class _Evaluator:
                 return _arithmetic(op, self.value(left), self.value(right))
             case ex.Negate(operand):
                 return pc.negate_checked(self.value(operand))
+            case ex.Call(function, arguments):
+                return self.call(function, arguments)
+            case _:
+                return self.condition(expr)
+
+    def condition(self, expr: Expr) -> Any:
+        match expr:
             case ex.Compare(op, left, right):
                 return _COMPARE[op](*_comparable(self.value(left), self.value(right)))
             case ex.And(items):
@@ -84,8 +93,6 @@ class _Evaluator:
             case ex.In(operand, items, negated):
                 found = self.contained(operand, items)
                 return pc.invert(found) if negated else found
-            case ex.Call(function, arguments):
-                return self.call(function, arguments)
         raise AssertionError(f"{type(expr).__name__} reads more than one event")
 
     def boolean(self, expr: Expr) -> Any:

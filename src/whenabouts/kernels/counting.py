@@ -1,9 +1,9 @@
 """Choosing how RETURN TOTAL is computed: the cheapest way that the query's conditions allow.
 
-    window product   no condition reads two events           constant work per event, any window
-    by rank          one closure, compared by rank; count(*)  logarithmic work per start and event
-    match graph      any condition                            the edges of each start's graph
-    one by one       absent parts judged at the end, or several ways to one match
+window product   no condition reads two events           constant work per event, any window
+by rank          one closure, compared by rank; count(*)  logarithmic work per start and event
+match graph      any condition                            the edges of each start's graph
+one by one       absent parts judged at the end, or several ways to one match
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from whenabouts.kernels import totals as tt
 from whenabouts.kernels.batch import Batch
 from whenabouts.kernels.columns import evaluate
 from whenabouts.kernels.lower import Lowered, initial_registers
-from whenabouts.kernels.program import NULL_INT, I64
+from whenabouts.kernels.program import I64, NULL_INT
 from whenabouts.kernels.run import Budget, limits_of, over_budget
 from whenabouts.kernels.signatures import GRAPH_TOTALS, RANKED_TOTALS, WINDOW_TOTALS, compiled
 from whenabouts.kernels.types import Values
@@ -38,11 +38,11 @@ class Comparison:
     """The closure that can be counted by rank, and its comparisons."""
 
     position: int
-    largest: bool
     take: int
     leave: Mapping[int, int]  # position after the closure -> comparison
     element: ex.Expr  # the value of an element
     outside: ex.Expr | None  # the value it is compared with after the closure
+    largest: bool  # it is the largest element that counts
     mirrored: bool  # the smallest instead of the largest
 
 
@@ -61,7 +61,13 @@ def way_of_counting(bound: Bound, lowered: Lowered, *, merge: bool, columns: int
 
 
 def count_matches(
-    way: str, bound: Bound, lowered: Lowered, batch: Batch, values: Values, budget: Budget, aggregates: Mapping[str, Any]
+    way: str,
+    bound: Bound,
+    lowered: Lowered,
+    batch: Batch,
+    values: Values,
+    budget: Budget,
+    aggregates: Mapping[str, Any],
 ) -> tuple[Any, Any, int]:
     """Weights per run, modulo 2^64 and as floats, and the number of starts given up."""
     limits, t = limits_of(bound, budget, -1), lowered.program.tables
@@ -125,7 +131,7 @@ def _erased(expr: ex.Expr) -> ex.Expr:
 
 
 def _compared(check: Check, step: str, position: int) -> _Compared | None:
-    """`b[i].v > b[i-1].v`, `b[i].v > max(b[..i-1].v)`, `c.v < max(b[].v)`, `c.v > b[last].v` and their mirror images."""
+    """`b[i].v > b[i-1].v`, `b[i].v > max(b[..i-1].v)`, `c.v < max(b[].v)`, `c.v > b[last].v`, and turned around."""
     expr = check.expr
     if not isinstance(expr, ex.Compare) or expr.op not in _MIRROR or check.needs:
         return None
@@ -145,7 +151,7 @@ def _compared(check: Check, step: str, position: int) -> _Compared | None:
 
 
 def _settled(b: int, found: Sequence[_Compared]) -> Comparison | None:
-    """One register must serve all comparisons. In a rising chain the last element is the largest, falling the smallest."""
+    """One register must serve all: in a rising chain the last element is the largest, in a falling one the smallest."""
     if len({r.element for r in found}) > 1:
         return None
     takes = [r for r in found if r.position == b]
@@ -158,13 +164,15 @@ def _settled(b: int, found: Sequence[_Compared]) -> Comparison | None:
         rising = takes[0].op in (">", ">=")
         if registers <= {"max" if rising else "min"}:
             by_position = {r.position: _COMPARISONS[r.op] for r in leaves}
-            return Comparison(b, False, _COMPARISONS[takes[0].op], by_position, found[0].element, outside, False)
+            return Comparison(
+                b, _COMPARISONS[takes[0].op], by_position, found[0].element, outside, largest=False, mirrored=False
+            )
         return None
     mirrored = registers == {"min"}
     if len({r.register for r in found}) > 1:
         return None
     ops = {r.position: _COMPARISONS[_MIRROR[r.op] if mirrored else r.op] for r in leaves}
-    return Comparison(b, bool(registers), rk.NONE, ops, found[0].element, outside, mirrored)
+    return Comparison(b, rk.NONE, ops, found[0].element, outside, largest=bool(registers), mirrored=mirrored)
 
 
 def ranks(compared: Comparison, lowered: Lowered, batch: Batch) -> rk.Ranked | None:
@@ -205,7 +213,7 @@ def _has_null(values: Any) -> bool:
 # --- values ----------------------------------------------------------------------------------------------------------
 
 
-def values_of(bound: Bound, steps: Sequence[str], table: pa.Table, rows: I64, wanted: Sequence[ex.Expr], resolve: Any) -> Values:
+def values_of(bound: Bound, steps: Sequence[str], rows: I64, wanted: Sequence[ex.Expr], resolve: Any) -> Values:
     """The columns to sum, for every event of a batch."""
     n = rows.size
     ints, floats = np.zeros((len(wanted), n), np.int64), np.zeros((len(wanted), n))

@@ -25,7 +25,7 @@ class Entries(NamedTuple):
 
 
 @njit(cache=True)
-def entries_of(ends, events, steps, matches, step_count):  # type: ignore[no-untyped-def]
+def entries_of(ends, events, steps, matches, step_count):
     """Group the events of each match by step, steps in order, time order kept inside a step."""
     total = ends[matches - 1] if matches else 0
     bounds = np.zeros(matches + 1, np.int32)
@@ -57,7 +57,7 @@ def entries_of(ends, events, steps, matches, step_count):  # type: ignore[no-unt
 
 
 @njit(cache=True)
-def entry_of_step(entries, step):  # type: ignore[no-untyped-def]
+def entry_of_step(entries, step):
     """Per match the entry of the step, or -1."""
     n = entries.bounds.size - 1
     found = np.full(n, -1, np.int64)
@@ -69,7 +69,7 @@ def entry_of_step(entries, step):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def events_of_step(entries, step):  # type: ignore[no-untyped-def]
+def events_of_step(entries, step):
     """The events of a step as a list per match: offsets and events."""
     where = entry_of_step(entries, step)
     offsets = np.zeros(where.size + 1, np.int64)
@@ -85,7 +85,7 @@ def events_of_step(entries, step):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def pick_of_step(entries, step, last):  # type: ignore[no-untyped-def]
+def pick_of_step(entries, step, last):
     """The first or last event of a step per match, or -1."""
     where = entry_of_step(entries, step)
     picked = np.full(where.size, -1, np.int64)
@@ -98,8 +98,9 @@ def pick_of_step(entries, step, last):  # type: ignore[no-untyped-def]
 
 # --- ids -------------------------------------------------------------------------------------------------------------
 
+
 @njit(cache=True, inline="always")
-def mixed(x):  # type: ignore[no-untyped-def]
+def mixed(x):
     """The finaliser of splitmix64: every input bit reaches every output bit."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -107,7 +108,7 @@ def mixed(x):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def hashes_of_ints(values):  # type: ignore[no-untyped-def]
+def hashes_of_ints(values):
     out = np.empty(values.size, np.uint64)
     for i in range(values.size):
         out[i] = mixed(np.uint64(values[i]) + np.uint64(0x9E3779B97F4A7C15))
@@ -115,7 +116,7 @@ def hashes_of_ints(values):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def hashes_of_texts(offsets, data):  # type: ignore[no-untyped-def]
+def hashes_of_texts(offsets, data):
     out = np.empty(offsets.size - 1, np.uint64)
     for i in range(out.size):
         h = np.uint64(0xCBF29CE484222325)
@@ -126,7 +127,7 @@ def hashes_of_texts(offsets, data):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def match_digests(entries, step_hash, event_hash, seed):  # type: ignore[no-untyped-def]
+def match_digests(entries, step_hash, event_hash, seed):
     """32 hexadecimal digits per match, as one buffer."""
     n = entries.bounds.size - 1
     text = np.empty(32 * n, np.uint8)
@@ -150,7 +151,7 @@ def match_digests(entries, step_hash, event_hash, seed):  # type: ignore[no-unty
 
 
 @njit(cache=True)
-def reduce_lists(offsets, values, valid, what):  # type: ignore[no-untyped-def]
+def reduce_lists(offsets, values, valid, what):
     """Per list: sum (what 0), min (1) or max (2) of its valid values, and how many there are."""
     n = offsets.size - 1
     result = np.zeros(n, values.dtype)
@@ -176,7 +177,7 @@ def fold_lists(offsets: I64, values: npt.NDArray[np.float64], valid: Any, aggreg
     init = tuple(float(x) for x in aggregate.init)
 
     @njit
-    def run(offsets, values, valid):  # type: ignore[no-untyped-def]
+    def run(offsets, values, valid):
         out = np.empty(offsets.size - 1, np.float64)
         for m in range(out.size):
             state, some = init, False
@@ -190,7 +191,7 @@ def fold_lists(offsets: I64, values: npt.NDArray[np.float64], valid: Any, aggreg
 
 
 @njit(cache=True)
-def distinct(digests, n):  # type: ignore[no-untyped-def]
+def distinct(digests, n):
     """The first occurrence of every digest (32 bytes each)."""
     size = 64
     while size < 2 * n:
@@ -222,4 +223,3 @@ def text_buffers(column: Any) -> tuple[I64, npt.NDArray[np.uint8]]:
     offsets = np.frombuffer(buffers[1], np.int32)[column.offset : column.offset + len(column) + 1].astype(np.int64)
     data = np.frombuffer(buffers[2], np.uint8) if buffers[2] is not None else np.zeros(0, np.uint8)
     return offsets, data
-

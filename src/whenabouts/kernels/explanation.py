@@ -16,7 +16,8 @@ def explanation(bound: Bound, lowered: Lowered, budget: Budget, *, merge: bool) 
     """The plan as indented text: query, partitioning, filters, method with its reason, bounds, program, warnings."""
     program = lowered.program
     filters = [
-        f"  {step} ({bound.steps[step].type or 'ANY'}): " + (" AND ".join(render_expr(f) for f in conditions) or "type only")
+        f"  {step} ({bound.steps[step].type or 'ANY'}): "
+        + (" AND ".join(render_expr(f) for f in conditions) or "type only")
         for step, conditions in program.placement.filters.items()
     ]
     all_needed = needs_all_events(bound)
@@ -42,7 +43,9 @@ def method(bound: Bound, lowered: Lowered, *, merge: bool) -> list[str]:
         way = way_of_counting(bound, lowered, merge=merge, columns=len(columns))
         return [f"count without listing: {way}" if way != LISTING else "list the matches and add up"]
     if bound.query.output is Output.COLLAPSED:
-        return ["mark the events of each start's window that can take part; conditions between events are not looked at"]
+        return [
+            "mark the events of each start's window that can take part; conditions between events are not looked at"
+        ]
     if bound.query.strategy is not Strategy.ANY:
         lines.append(f"follow each start on its own ({bound.query.strategy.value})")
     elif remembers(lowered):

@@ -19,7 +19,7 @@ FRESH, DONE, RESTED = 0, 1, 2  # frame states: to be expanded; expanded; to be e
 OK, OVER_BUDGET, OVER_LIMIT = 0, 1, 2
 
 
-def follow(tables, events, limits, strategy, prefixes, check, bind, final, forbid, ri, rf):  # type: ignore[no-untyped-def]
+def follow(tables, events, limits, strategy, prefixes, check, bind, final, forbid, ri, rf):
     """All matches of all starts; returns the output and a status."""
     out = new_output(1024 + events.time.size // 2)  # untouched memory costs nothing, growing does
     size = limits.budget + 1
@@ -45,7 +45,21 @@ def follow(tables, events, limits, strategy, prefixes, check, bind, final, forbi
                     report(tables, events, limits, final, forbid, frames, low, top, run, key, out, edges)
                 below = top
                 top, went_on = expand(
-                    tables, events, limits, strategy, prefixes, check, bind, forbid, frames, top, run, key, found, ri, rf
+                    tables,
+                    events,
+                    limits,
+                    strategy,
+                    prefixes,
+                    check,
+                    bind,
+                    forbid,
+                    frames,
+                    top,
+                    run,
+                    key,
+                    found,
+                    ri,
+                    rf,
                 )
                 if top < 0:
                     if limits.drop == 0:
@@ -60,7 +74,7 @@ def follow(tables, events, limits, strategy, prefixes, check, bind, final, forbi
 
 
 @leaf
-def push(frames, at, event, position, parent, edge, stopped, since, state, ri, rf):  # type: ignore[no-untyped-def]
+def push(frames, at, event, position, parent, edge, stopped, since, state, ri, rf):
     frame = frames.stack[at]
     frame.event, frame.position, frame.parent, frame.edge = event, position, parent, edge
     frame.stopped, frame.since, frame.state = stopped, since, state
@@ -71,13 +85,13 @@ def push(frames, at, event, position, parent, edge, stopped, since, state, ri, r
 
 
 @leaf
-def close_group(frames, low, end):  # type: ignore[no-untyped-def]
+def close_group(frames, low, end):
     for i in range(low, end):
         frames.stack[i].group, frames.stack[i].group_end = low, end
 
 
 @leaf
-def begin(tables, events, check, bind, frames, s, ri, rf):  # type: ignore[no-untyped-def]
+def begin(tables, events, check, bind, frames, s, ri, rf):
     """Push the prefixes that consist of the start event alone, one group per step; returns the top."""
     top = -1
     start = tables.positions[-1]
@@ -105,7 +119,7 @@ def begin(tables, events, check, bind, frames, s, ri, rf):  # type: ignore[no-un
 
 
 @aside
-def options(tables, events, check, frames, low, top, j, end, key, found):  # type: ignore[no-untyped-def]
+def options(tables, events, check, frames, low, top, j, end, key, found):
     """What the prefix can take at the instant j..end-1: rows (event, edge, frame), by event; -1: over budget."""
     n = 0
     for e in range(j, end):
@@ -131,7 +145,7 @@ def options(tables, events, check, frames, low, top, j, end, key, found):  # typ
 
 
 @leaf
-def further(tables, found, n, c):  # type: ignore[no-untyped-def]
+def further(tables, found, n, c):
     """Whether option c only continues a closure: no way to take this event for this step is a step forward."""
     e, step = found[c, 0], tables.positions[tables.edges[found[c, 1]].target].step
     first = c
@@ -146,7 +160,7 @@ def further(tables, found, n, c):  # type: ignore[no-untyped-def]
 
 
 @leaf
-def expand(tables, events, limits, strategy, prefixes, check, bind, forbid, frames, at, run, key, found, ri, rf):  # type: ignore[no-untyped-def]
+def expand(tables, events, limits, strategy, prefixes, check, bind, forbid, frames, at, run, key, found, ri, rf):
     """Push what the prefix (a group of frames) goes on to.
 
     Returns the new top (-1: over budget), and whether the prefix went on.
@@ -187,9 +201,7 @@ def expand(tables, events, limits, strategy, prefixes, check, bind, forbid, fram
             n = options(tables, events, check, frames, low, at, j, end, key, found)
             if n < 0:
                 return -1, True
-            top, taken, moved = take(
-                tables, events, limits, strategy, bind, forbid, frames, low, top, run, key, found, n
-            )
+            top, taken, moved = take(tables, events, limits, strategy, bind, forbid, frames, top, key, found, n)
             if top < 0:
                 return -1, True
             went_on = went_on or n > 0
@@ -206,7 +218,7 @@ def expand(tables, events, limits, strategy, prefixes, check, bind, forbid, fram
 
 
 @leaf
-def ways_alone(tables, events, check, frames, at, e, key):  # type: ignore[no-untyped-def]
+def ways_alone(tables, events, check, frames, at, e, key):
     """How many ways lead from the frame to event e, and the last of them."""
     bits, stopped = events.bits[e], frames.stack[at].stopped
     position = tables.positions[frames.stack[at].position]
@@ -224,7 +236,7 @@ def ways_alone(tables, events, check, frames, at, e, key):  # type: ignore[no-un
 
 
 @leaf
-def push_alone(tables, events, bind, forbid, frames, at, top, e, edge, key):  # type: ignore[no-untyped-def]
+def push_alone(tables, events, bind, forbid, frames, at, top, e, edge, key):
     """Go the one way to event e, unless an absent part forbids it; returns the top."""
     ri, rf = frames.ints[at], frames.floats[at]
     if edge_blocked(tables, events, forbid, edge, frames.stack[at].event, e, key, ri, rf):
@@ -239,11 +251,15 @@ def push_alone(tables, events, bind, forbid, frames, at, top, e, edge, key):  # 
     return top
 
 
-STAYED, CLOSURE, FORWARD = 0, 1, 2  # how a prefix used an instant: not so that it is used up; in a closure only; for good
+STAYED, CLOSURE, FORWARD = (
+    0,
+    1,
+    2,
+)  # how a prefix used an instant: not so that it is used up; in a closure only; for good
 
 
 @aside
-def take(tables, events, limits, strategy, bind, forbid, frames, low, top, run, key, found, n):  # type: ignore[no-untyped-def]
+def take(tables, events, limits, strategy, bind, forbid, frames, top, key, found, n):
     """Push the options a strategy lets a prefix take at one instant, a group for each (event, step).
 
     Returns the top, the closures continued (a bit each), and how the instant was used.
@@ -295,7 +311,7 @@ def take(tables, events, limits, strategy, bind, forbid, frames, low, top, run, 
 
 
 @aside
-def rest(frames, low, at, top, stopped, since):  # type: ignore[no-untyped-def]
+def rest(frames, low, at, top, stopped, since):
     """CLOSURE PREFIXES: the prefix also goes on with these closures stopped."""
     first = top + 1
     for f in range(low, at + 1):
@@ -310,9 +326,12 @@ def rest(frames, low, at, top, stopped, since):  # type: ignore[no-untyped-def]
 
 
 @aside
-def replaces(tables, events, check, frames, at, e, key, ri, rf):  # type: ignore[no-untyped-def]
+def replaces(tables, events, check, frames, at, e, key, ri, rf):
     """Strategy latest: could event e have been bound instead of the prefix's own event, given what came before?"""
-    step, pattern = tables.positions[frames.stack[at].position].step, tables.positions[frames.stack[at].position].pattern
+    step, pattern = (
+        tables.positions[frames.stack[at].position].step,
+        tables.positions[frames.stack[at].position].pattern,
+    )
     if not (events.bits[e] >> step) & 1 or (key >= 0 and events.key[e] != key):
         return False
     parent = frames.stack[at].parent
@@ -333,7 +352,7 @@ def replaces(tables, events, check, frames, at, e, key, ri, rf):  # type: ignore
 
 
 @leaf
-def report(tables, events, limits, final, forbid, frames, low, top, run, key, out, edges):  # type: ignore[no-untyped-def]
+def report(tables, events, limits, final, forbid, frames, low, top, run, key, out, edges):
     """Append the match of the prefix to the output if one of its frames may end here."""
     for at in range(low, top + 1):
         if report_frame(tables, events, limits, final, forbid, frames, at, run, key, out, edges):
@@ -341,7 +360,7 @@ def report(tables, events, limits, final, forbid, frames, low, top, run, key, ou
 
 
 @leaf
-def report_frame(tables, events, limits, final, forbid, frames, at, run, key, out, edges):  # type: ignore[no-untyped-def]
+def report_frame(tables, events, limits, final, forbid, frames, at, run, key, out, edges):
     """Append the frame's match and say so, if it may end here."""
     position = frames.stack[at].position
     if tables.positions[position].final_lo == tables.positions[position].final_hi:

@@ -3,7 +3,7 @@
 Problem: a closure over n events has 2^n matches; runs must not be enumerated to find, limit or count them.
 Idea: a node is (event, position, what later conditions still ask of the past). A node's predecessors are ranges of a
 per-position chain of earlier nodes, so without conditions between events a node costs O(1). Matches are read backwards
-from closing nodes, along predecessors whose latest possible start still fits the window: no dead ends in the plain case.
+from closing nodes, along predecessors whose latest possible start still fits the window: no dead ends if plain.
 Invariant: every node lies on a way from a start; `reach` bounds the latest start of a chain, so pruning loses nothing.
 Reference: thesis 4.2 (sharing, postponing); spec of imprecise time, sections 6 (DAG) and 7 (a, a').
 
@@ -56,7 +56,7 @@ class Graph(NamedTuple):
 
 
 @njit
-def new_graph(tables, ri, rf, budget):  # type: ignore[no-untyped-def]
+def new_graph(tables, ri, rf, budget):
     """An empty graph; memory for the whole budget is reserved, and touched only when used."""
     size, count, edges = budget + 2, tables.positions.size - 1, tables.edges.size
     ints, floats = np.empty((size, ri.size), np.int64), np.empty((size, rf.size), np.float64)
@@ -73,7 +73,7 @@ def new_graph(tables, ri, rf, budget):  # type: ignore[no-untyped-def]
 
 
 @leaf
-def clear(graph):  # type: ignore[no-untyped-def]
+def clear(graph):
     graph.head[:] = -1
     graph.newest[:] = -1
     graph.stop[:] = -1
@@ -85,7 +85,7 @@ def clear(graph):  # type: ignore[no-untyped-def]
 
 
 @aside
-def node_for(graph, tables, events, bind, e, q, ri, rf, first_new):  # type: ignore[no-untyped-def]
+def node_for(graph, tables, events, bind, e, q, ri, rf, first_new):
     """The node of event e at position q that continues the given registers: an equal one, or a new one."""
     new = graph.fill[0]
     ints, floats = graph.ints[new], graph.floats[new]
@@ -120,7 +120,7 @@ def node_for(graph, tables, events, bind, e, q, ri, rf, first_new):  # type: ign
 
 
 @aside
-def state_hash(graph, tables, q, node):  # type: ignore[no-untyped-def]
+def state_hash(graph, tables, q, node):
     """A hash of what tells partial matches at this position apart."""
     h = np.uint64(q + 1)
     for i in range(graph.ints.shape[1]):
@@ -135,7 +135,7 @@ def state_hash(graph, tables, q, node):  # type: ignore[no-untyped-def]
 
 
 @aside
-def same(graph, tables, q, a, b):  # type: ignore[no-untyped-def]
+def same(graph, tables, q, a, b):
     for i in range(graph.ints.shape[1]):
         if tables.live_int[q, i] and graph.ints[a, i] != graph.ints[b, i]:
             return False
@@ -148,7 +148,7 @@ def same(graph, tables, q, a, b):  # type: ignore[no-untyped-def]
 
 
 @aside
-def rehash(graph, tables, first_new):  # type: ignore[no-untyped-def]
+def rehash(graph, tables, first_new):
     """Use twice as many slots of the hash table; only nodes of the current event matter."""
     size = 2 * graph.fill[3]
     graph.fill[3] = size
@@ -161,7 +161,7 @@ def rehash(graph, tables, first_new):  # type: ignore[no-untyped-def]
 
 
 @leaf
-def add_range(graph, node, edge, begin, stop, latest):  # type: ignore[no-untyped-def]
+def add_range(graph, node, edge, begin, stop, latest):
     graph.nodes[node].latest = max(graph.nodes[node].latest, latest)
     r = graph.nodes[node].ranges
     if r >= 0 and graph.ranges[r].edge == edge and graph.ranges[r].stop == begin and begin >= 0:
@@ -177,7 +177,7 @@ def add_range(graph, node, edge, begin, stop, latest):  # type: ignore[no-untype
 
 
 @aside
-def enter(graph, tables, events, check, bind, forbid, e, q, root, oldest, ri, rf, first_new):  # type: ignore[no-untyped-def]
+def enter(graph, tables, events, check, bind, forbid, e, q, root, oldest, ri, rf, first_new):
     """Connect event e at position q to everything it can follow. `root` >= 0: the only event that may start."""
     number = tables.positions[q].checked
     space = graph.nodes.size - 2
@@ -209,14 +209,16 @@ def enter(graph, tables, events, check, bind, forbid, e, q, root, oldest, ri, rf
                 number < 0 or check(number, e, events.floats, events.ints, graph.ints[n], graph.floats[n])
             ):
                 ints, floats = graph.ints[n], graph.floats[n]
-                if not asking or not edge_blocked(tables, events, forbid, edge, graph.nodes[n].event, e, -1, ints, floats):
+                if not asking or not edge_blocked(
+                    tables, events, forbid, edge, graph.nodes[n].event, e, -1, ints, floats
+                ):
                     node = node_for(graph, tables, events, bind, e, q, ints, floats, first_new)
                     add_range(graph, node, edge, n, older, graph.nodes[n].latest)
             n = older
 
 
 @aside
-def cut(graph, tables, events, j, end):  # type: ignore[no-untyped-def]
+def cut(graph, tables, events, j, end):
     """Absent events of the instant j..end-1 cut the nodes before them off from everything after them."""
     links = tables.absent_bits.size + 1
     for edge in range(tables.edges.size):
@@ -244,7 +246,7 @@ def cut(graph, tables, events, j, end):  # type: ignore[no-untyped-def]
 
 
 @leaf
-def add_instant(graph, tables, events, check, bind, forbid, j, end, root, oldest, ri, rf):  # type: ignore[no-untyped-def]
+def add_instant(graph, tables, events, check, bind, forbid, j, end, root, oldest, ri, rf):
     """Add the events j..end-1, all at one instant: they follow earlier ones, never one another."""
     first = graph.fill[0]
     absent = False
@@ -272,7 +274,7 @@ VISIT = np.dtype([("node", "i8"), ("along", "i8"), ("cursor", "i8")])
 
 
 @leaf
-def open_walk(graph, tables, events, final, close, walk):  # type: ignore[no-untyped-def]
+def open_walk(graph, tables, events, final, close, walk):
     """Put the closing node on the stack if a match may end there; returns the depth, -1 if not."""
     position = tables.positions[graph.nodes[close].position]
     number, e = position.final_checked, graph.nodes[close].event
@@ -285,7 +287,7 @@ def open_walk(graph, tables, events, final, close, walk):  # type: ignore[no-unt
 
 
 @leaf
-def read_matches(graph, tables, events, limits, forbid, oldest, run, out, walk, edges, depth):  # type: ignore[no-untyped-def]
+def read_matches(graph, tables, events, limits, forbid, oldest, run, out, walk, edges, depth):
     """Append the matches along the walk that start at `oldest` or later.
 
     Returns the depth to go on from if the output is full, or -1 when all are read.
@@ -316,7 +318,7 @@ def read_matches(graph, tables, events, limits, forbid, oldest, run, out, walk, 
 
 
 @aside
-def write(graph, tables, events, limits, forbid, walk, depth, run, out, edges):  # type: ignore[no-untyped-def]
+def write(graph, tables, events, limits, forbid, walk, depth, run, out, edges):
     """Append the match on the stack, unless an absent part that needs the complete match forbids it."""
     n = depth + 1
     begin = out.fill[1]
@@ -341,7 +343,7 @@ def write(graph, tables, events, limits, forbid, walk, depth, run, out, edges): 
 
 
 @njit
-def read_new(graph, tables, events, limits, final, forbid, since, oldest, run, out, walk, edges):  # type: ignore[no-untyped-def]
+def read_new(graph, tables, events, limits, final, forbid, since, oldest, run, out, walk, edges):
     """The matches that end with a node added since."""
     for n in range(since, graph.fill[0]):
         position = tables.positions[graph.nodes[n].position]
@@ -356,7 +358,7 @@ def read_new(graph, tables, events, limits, final, forbid, since, oldest, run, o
     return out
 
 
-def match_any(tables, events, limits, shared, check, bind, final, forbid, ri, rf):  # type: ignore[no-untyped-def]
+def match_any(tables, events, limits, shared, check, bind, final, forbid, ri, rf):
     """All matches under skip till any match; returns the output and a status."""
     out = new_output(1024 + events.time.size // 2)  # untouched memory costs nothing, growing does
     walk, edges = np.empty(limits.budget + 2, VISIT), np.empty(limits.budget + 2, np.int64)
@@ -377,7 +379,7 @@ def match_any(tables, events, limits, shared, check, bind, final, forbid, ri, rf
 
 
 @leaf
-def closes(graph, tables, since):  # type: ignore[no-untyped-def]
+def closes(graph, tables, since):
     """Whether a match may end with a node added since."""
     for n in range(since, graph.fill[0]):
         position = tables.positions[graph.nodes[n].position]
@@ -387,7 +389,7 @@ def closes(graph, tables, since):  # type: ignore[no-untyped-def]
 
 
 @njit
-def match_shared(tables, events, limits, check, bind, final, forbid, ri, rf, run, graph, out, walk, edges):  # type: ignore[no-untyped-def]
+def match_shared(tables, events, limits, check, bind, final, forbid, ri, rf, run, graph, out, walk, edges):
     """One graph for all starts of a run. When it outgrows the budget, a new one begins a window further back."""
     clear(graph)
     j = oldest = floor = handled = run[0]
@@ -417,7 +419,7 @@ def match_shared(tables, events, limits, check, bind, final, forbid, ri, rf, run
 
 
 @leaf
-def build_start(tables, events, limits, check, bind, forbid, ri, rf, run, graph, s):  # type: ignore[no-untyped-def]
+def build_start(tables, events, limits, check, bind, forbid, ri, rf, run, graph, s):
     """The graph of all ways that start with event s; False if it outgrows the budget."""
     clear(graph)
     add_instant(graph, tables, events, check, bind, forbid, s, s + 1, s, s, ri, rf)
@@ -431,7 +433,7 @@ def build_start(tables, events, limits, check, bind, forbid, ri, rf, run, graph,
 
 
 @njit
-def match_starts(tables, events, limits, check, bind, final, forbid, ri, rf, run, graph, out, walk, edges):  # type: ignore[no-untyped-def]
+def match_starts(tables, events, limits, check, bind, final, forbid, ri, rf, run, graph, out, walk, edges):
     """A graph per start, for conditions that remember more than the previous event."""
     for s in range(run[0], run[1]):
         if events.bits[s] & tables.positions[-1].out_mask == 0 or not within(events, limits, s, s):

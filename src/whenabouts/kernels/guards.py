@@ -10,7 +10,7 @@ from whenabouts.kernels.types import aside, leaf, within
 
 
 @aside
-def occurs(tables, events, forbid, part, lo, hi, key, ri, rf):  # type: ignore[no-untyped-def]
+def occurs(tables, events, forbid, part, lo, hi, key, ri, rf):
     """Whether the absent part occurs within events lo..hi-1; `key` >= 0 restricts it to events of that key."""
     link = tables.parts[part].lo
     end = tables.parts[part].hi
@@ -30,7 +30,7 @@ def occurs(tables, events, forbid, part, lo, hi, key, ri, rf):  # type: ignore[n
 
 
 @leaf
-def edge_blocked(tables, events, forbid, edge, before, candidate, key, ri, rf):  # type: ignore[no-untyped-def]
+def edge_blocked(tables, events, forbid, edge, before, candidate, key, ri, rf):
     """Whether a guard of the edge that can be judged at once is violated between the two events."""
     for g in range(tables.edges[edge].guard_lo, tables.edges[edge].guard_hi):
         part = tables.guards[g]
@@ -42,7 +42,7 @@ def edge_blocked(tables, events, forbid, edge, before, candidate, key, ri, rf): 
 
 
 @aside
-def late_blocked(tables, events, limits, forbid, path, edges, n, run, key, ri, rf):  # type: ignore[no-untyped-def]
+def late_blocked(tables, events, limits, forbid, path, edges, n, run, key, ri, rf):
     """Whether a guard that needs the complete match is violated; path[0..n) and the edge into each of its events."""
     for i in range(n):
         edge = edges[i]
@@ -62,7 +62,7 @@ def late_blocked(tables, events, limits, forbid, path, edges, n, run, key, ri, r
 
 
 @aside
-def end_blocked(tables, events, limits, forbid, position, first, last, run, key, ri, rf):  # type: ignore[no-untyped-def]
+def end_blocked(tables, events, limits, forbid, position, first, last, run, key, ri, rf):
     """Whether every accepting way of the position is closed by a forbidden event after the match."""
     for way in range(tables.positions[position].final_lo, tables.positions[position].final_hi):
         blocked = False

@@ -15,10 +15,11 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
+from numba import njit
 
 from whenabouts.errors import QueryError
 from whenabouts.kernels import codegen as cg
-from whenabouts.kernels.program import EDGE, I64, PART, POSITION, WAY, Program, Records, Tables
+from whenabouts.kernels.program import EDGE, F64, I64, PART, POSITION, WAY, Program, Records, Tables
 from whenabouts.plan import expressions as ex
 from whenabouts.plan.automaton import START, may_be_bound
 from whenabouts.plan.bound import Bound
@@ -49,16 +50,16 @@ def lower(bound: Bound, aggregates: Mapping[str, Any] | None = None) -> Lowered:
     """Lower a rewritten, bound query."""
     placement = place(bound)
     layout = cg.Layout(bound.schema, aggregates=dict(aggregates or {}))
-    steps = _step_order(bound, placement)
+    steps = _step_order(bound)
     numbering = _number_conditions(placement)
-    conditions = _compile(layout, placement, steps, numbering, bound)
+    conditions = _compile(layout, placement, steps, numbering)
     tables = _tables(bound, placement, steps, numbering, layout)
     bound_steps = sum(not bound.steps[s].absent for s in steps)
     program = Program(placement, steps, bound_steps, tables, tuple(layout.derived.values()), layout.registers())
     return Lowered(program, conditions)
 
 
-def _step_order(bound: Bound, placement: Placement) -> tuple[str, ...]:
+def _step_order(bound: Bound) -> tuple[str, ...]:
     steps = [s for s, i in bound.steps.items() if not i.absent] + [s for s, i in bound.steps.items() if i.absent]
     if len(steps) > MAX_STEPS:
         raise QueryError("limit", f"a pattern may name at most {MAX_STEPS} steps; this one names {len(steps)}")
@@ -103,10 +104,8 @@ def _tests(layout: cg.Layout, current: str | None, checks: Iterable[Check]) -> l
     return body
 
 
-def _compile(
-    layout: cg.Layout, placement: Placement, steps: tuple[str, ...], numbering: _Numbering, bound: Bound
-) -> Conditions:
-    true: list[ast.stmt] = [ast.Return(cg.const(True))]
+def _compile(layout: cg.Layout, placement: Placement, steps: tuple[str, ...], numbering: _Numbering) -> Conditions:
+    true: list[ast.stmt] = [ast.Return(cg.TRUE)]
     check = [_tests(layout, step, group) for step, group in numbering.checks]
     final = [_tests(layout, None, group) for group in numbering.finals]
     forbid = [_tests(layout, s, placement.forbids[s]) for s in numbering.forbids]
@@ -122,7 +121,7 @@ def _compile(
 
 @lru_cache(maxsize=1)
 def _always() -> Callable[..., Any]:
-    return cg.compile_function([ast.Return(cg.const(True))], cg.CONDITION, {})
+    return cg.compile_function([ast.Return(cg.TRUE)], cg.CONDITION, {})
 
 
 @lru_cache(maxsize=1)
@@ -133,8 +132,8 @@ def _nothing() -> Callable[..., Any]:
 def _aggregate_functions(layout: cg.Layout) -> dict[str, Any]:
     names: dict[str, Any] = {}
     for name, aggregate in layout.aggregates.items():
-        names[f"step_{name}"] = cg.numba.njit(aggregate.step)
-        names[f"final_{name}"] = cg.numba.njit(aggregate.final)
+        names[f"step_{name}"] = njit(aggregate.step)
+        names[f"final_{name}"] = njit(aggregate.final)
     return names
 
 
@@ -142,7 +141,7 @@ def _updates(layout: cg.Layout, step: str) -> list[ast.stmt]:
     """Statements that make the registers remember event e as the next one of the step."""
     e = cg.name("e")
     body: list[ast.stmt] = []
-    columns = {cg._key(d): d for d in layout.derived.values()}
+    columns = {cg.column_key(d): d for d in layout.derived.values()}
     compiler = cg.Compiler(layout, step)
 
     def keep(array: str, slot: int, code: ast.expr) -> None:
@@ -187,7 +186,7 @@ def _running_update(
 def _better(layout: cg.Layout, here: ast.expr, value: cg.Value, op: str, owner: tuple[str, int]) -> ast.expr:
     counted = cg.item("ri", cg.const(layout.int_register("icount", *owner)))
     first = cg.compare(counted, "=", cg.const(0))
-    return cg.choose(cg._any([first, cg.compare(value.code, op, here)]), value.code, here)
+    return cg.choose(cg.any_of([first, cg.compare(value.code, op, here)]), value.code, here)
 
 
 def _state_updates(layout: cg.Layout, step: str, compiler: cg.Compiler, columns: Mapping[int, Any]) -> list[ast.stmt]:
@@ -208,7 +207,7 @@ def _state_updates(layout: cg.Layout, step: str, compiler: cg.Compiler, columns:
     return body
 
 
-def initial_registers(lowered: Lowered, aggregates: Mapping[str, Any] | None = None) -> tuple[I64, cg.Any]:
+def initial_registers(lowered: Lowered, aggregates: Mapping[str, Any] | None = None) -> tuple[I64, F64]:
     """Register values before anything is bound: no event (-1), zero counts, initial states."""
     registers = lowered.program.registers
     ints = np.array([-1 if kind in ("last", "first") else 0 for kind, _, _ in registers.ints], np.int64)
@@ -250,8 +249,8 @@ def _tables(
     live_int, live_float = _liveness(placement, layout)
     outs, ins, ends = _bounds(by_source), [*_bounds(into), (0, 0)], [*_bounds(ways), (0, 0)]
     masks = [_mask(bit[automaton.steps[e.target]] for e in g) for g in by_source]
-    own = [_position(bound, placement, numbering, bit, q) for q in range(count)]
-    own = [(*row, int(live_int[q].any() or live_float[q].any())) for q, row in enumerate(own)]
+    alive = [bool(live_int[q].any() or live_float[q].any()) for q in range(count)]
+    own = [(*_position(bound, placement, numbering, bit, q), int(alive[q])) for q in range(count)]
     rows = (
         (step, many, pattern, *outs[q], *ins[q], *ends[q], checked, final, remembers, masks[q])
         for q, (step, many, pattern, checked, final, remembers) in enumerate([*own, (-1, 0, -1, -1, -1, 0)])
@@ -262,8 +261,14 @@ def _tables(
         edges=_records(
             EDGE,
             (
-                (e.target, count if e.source == START else e.source, e.loop, *g,
-                 int(any(asking[x] for x in e.guards)), int(all(single[x] for x in e.guards)))
+                (
+                    e.target,
+                    count if e.source == START else e.source,
+                    e.loop,
+                    *g,
+                    int(any(asking[x] for x in e.guards)),
+                    int(all(single[x] for x in e.guards)),
+                )
                 for e, g in zip(flat, guards, strict=True)
             ),
         ),
@@ -335,9 +340,7 @@ def _liveness(placement: Placement, layout: cg.Layout) -> tuple[I64, I64]:
     return live_int, live_float
 
 
-def _reads_by_position(
-    placement: Placement, layout: cg.Layout
-) -> dict[tuple[str, int], set[tuple[str, str, int]]]:
+def _reads_by_position(placement: Placement, layout: cg.Layout) -> dict[tuple[str, int], set[tuple[str, str, int]]]:
     reads: dict[tuple[str, int], set[tuple[str, str, int]]] = {}
     for q, step in enumerate(placement.automaton.steps):
         reads["check", q] = _registers_read(placement.checks.get(q, ()), step, layout)
@@ -348,12 +351,8 @@ def _reads_by_position(
     return reads
 
 
-def _registers_read(
-    checks: Iterable[Check], current: str | None, layout: cg.Layout
-) -> set[tuple[str, str, int]]:
+def _registers_read(checks: Iterable[Check], current: str | None, layout: cg.Layout) -> set[tuple[str, str, int]]:
     """Compile once more into a scratch layout that records what is touched."""
     scratch = cg.Layout(layout.schema, derived=dict(layout.derived), aggregates=layout.aggregates)
     _tests(scratch, current, checks)
     return {*scratch.ints, *scratch.floats}
-
-

@@ -116,14 +116,13 @@ class Program:
         for p in range(START, len(automaton.steps)):
             name = "start" if p == START else f"{p} {automaton.steps[p]}"
             lines.append(name + self._final_note(p))
-            for c in self.placement.checks.get(p, ()):
-                lines.append(f"    check {render_expr(c.expr)}" + (" (not for the first)" if c.after_first else ""))
+            checks = self.placement.checks.get(p, ())
+            lines += [f"    check {render_expr(c.expr)}" + (" (not for the first)" * c.after_first) for c in checks]
             for e in automaton.outgoing(p):
                 loop = f"  further element of closure {e.loop}" if e.loop >= 0 else ""
                 guard = f"  without absent {', '.join(map(str, e.guards))}" if e.guards else ""
                 lines.append(f"    -> {e.target} {automaton.steps[e.target]}{loop}{guard}")
-            for c in self.placement.finals.get(p, ()):
-                lines.append(f"    at the end {render_expr(c.expr)}")
+            lines += [f"    at the end {render_expr(c.expr)}" for c in self.placement.finals.get(p, ())]
         return "\n".join(lines)
 
     def _final_note(self, p: int) -> str:

@@ -1,7 +1,7 @@
 """Counting all matches of one closure whose conditions compare elements by rank, in time linear in the window.
 
 Problem: with `b[i].v > b[i-1].v` or `c.v < max(b[].v)` the number of partial matches to tell apart is the number of
-distinct last (or largest) values. Idea: for one start, keep the counts of partial matches by the rank of that value in a
+distinct last (or largest) values. Idea: for one start, keep the counts of partial matches by that value's rank in a
 segment tree; taking an element is a prefix sum, a point update and, for the largest value, a doubling of the suffix:
 all in one descent. Every start is counted on its own, so the window is exact.
 Invariant: counts are kept modulo 2^64 and as floats, as in `totals`; additions and products only.
@@ -43,7 +43,7 @@ class Tree(NamedTuple):
 
 
 @leaf
-def push_down(tree, node):  # type: ignore[no-untyped-def]
+def push_down(tree, node):
     if tree.factor_f[node] != 1.0:
         for child in (2 * node, 2 * node + 1):
             tree.sum_i[child] *= tree.factor_i[node]
@@ -54,7 +54,7 @@ def push_down(tree, node):  # type: ignore[no-untyped-def]
 
 
 @leaf
-def enter(tree, leaves, rank, ci, cf, largest):  # type: ignore[no-untyped-def]
+def enter(tree, leaves, rank, ci, cf, largest):
     """Put a count at a rank. With `largest`, every partial match up to the rank also takes the element."""
     gain_i, gain_f = ci, cf
     node, half = 1, leaves >> 1
@@ -89,7 +89,7 @@ def enter(tree, leaves, rank, ci, cf, largest):  # type: ignore[no-untyped-def]
 
 
 @leaf
-def count_where(tree, leaves, rank, comparison):  # type: ignore[no-untyped-def]
+def count_where(tree, leaves, rank, comparison):
     """How many partial matches have a register that compares so with the rank."""
     if comparison == NONE:
         return tree.sum_i[1], tree.sum_f[1]
@@ -114,7 +114,7 @@ def count_where(tree, leaves, rank, comparison):  # type: ignore[no-untyped-def]
 
 
 @aside
-def forget(tree, leaves, rank):  # type: ignore[no-untyped-def]
+def forget(tree, leaves, rank):
     node = leaves + rank
     while node:
         tree.sum_i[node], tree.sum_f[node] = 0, 0.0
@@ -122,14 +122,16 @@ def forget(tree, leaves, rank):  # type: ignore[no-untyped-def]
         node >>= 1
 
 
-def ranked_totals(tables, events, limits, ranked):  # type: ignore[no-untyped-def]
+def ranked_totals(tables, events, limits, ranked):
     """The number of matches per run, modulo 2^64 and as a float; UNFIT if two elements share an instant."""
     runs, edges = events.runs.size - 1, tables.edges.size
     total_i, total_f = np.zeros((runs, 1), np.int64), np.zeros((runs, 1))
     leaves = 1
     while leaves < ranked.size:
         leaves *= 2
-    tree = Tree(np.zeros(2 * leaves, np.int64), np.zeros(2 * leaves), np.ones(2 * leaves, np.int64), np.ones(2 * leaves))
+    tree = Tree(
+        np.zeros(2 * leaves, np.int64), np.zeros(2 * leaves), np.ones(2 * leaves, np.int64), np.ones(2 * leaves)
+    )
     ready_i, ready_f = np.zeros(edges, np.int64), np.zeros(edges)
     gain_i, gain_f = np.zeros(edges, np.int64), np.zeros(edges)
     for r in range(runs):
@@ -151,7 +153,9 @@ def ranked_totals(tables, events, limits, ranked):  # type: ignore[no-untyped-de
 
 
 @leaf
-def count_start(tables, events, limits, ranked, tree, leaves, s, high, ready_i, ready_f, gain_i, gain_f, total_i, total_f):  # type: ignore[no-untyped-def]
+def count_start(
+    tables, events, limits, ranked, tree, leaves, s, high, ready_i, ready_f, gain_i, gain_f, total_i, total_f
+):
     """Add the matches of one start; returns where its window ends."""
     count = tables.positions.size - 1
     j = s

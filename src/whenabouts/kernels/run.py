@@ -65,7 +65,9 @@ def matches(
     else:
         prefixes = int(bound.query.closure is Closure.PREFIXES)
         strategy = _FOLLOW[bound.query.strategy]
-        out, status = compiled(follow.follow, FOLLOW)(t, batch.events, limits, strategy, prefixes, *functions, ints, floats)
+        out, status = compiled(follow.follow, FOLLOW)(
+            t, batch.events, limits, strategy, prefixes, *functions, ints, floats
+        )
     out = Output(*(np.asarray(a) for a in out))
     if status == graph.OVER_BUDGET:
         raise over_budget(budget)

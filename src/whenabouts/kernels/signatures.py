@@ -14,7 +14,7 @@ from types import FunctionType
 from typing import Any
 
 import numpy as np
-from numba import njit, types, typeof
+from numba import njit, typeof, types
 
 from whenabouts.kernels.codegen import CONDITION, UPDATE
 from whenabouts.kernels.program import EDGE, PART, POSITION, WAY, Tables
@@ -28,9 +28,8 @@ _f = np.zeros((1, 1), np.float64)
 
 _RECORDS = {"positions": POSITION, "edges": EDGE, "ways": WAY, "parts": PART}
 _MATRICES = ("live_int", "live_float")
-TABLES = typeof(
-    Tables(**{n: np.zeros(1, _RECORDS[n]) if n in _RECORDS else _m if n in _MATRICES else _i for n in Tables._fields})
-)
+_TABLES: Any = {n: np.zeros(1, _RECORDS[n]) if n in _RECORDS else _m if n in _MATRICES else _i for n in Tables._fields}
+TABLES = typeof(Tables(**_TABLES))
 EVENTS = typeof(Events(_i, _u, _i, _i, _i, _i, _f, _m))
 LIMITS = typeof(Limits(0, 0, 0, 0, 0))
 OUTPUT = typeof(Output(_i, np.zeros(1, np.int32), np.zeros(1, np.uint8), _i))
@@ -39,9 +38,7 @@ UPDATE_TYPE = types.FunctionType(UPDATE)
 INTS, FLOATS = types.Array(types.int64, 1, "C"), types.Array(types.float64, 1, "C")
 
 FUNCTIONS = (CONDITION_TYPE, UPDATE_TYPE, CONDITION_TYPE, CONDITION_TYPE)  # check, bind, final, forbid
-FOLLOW = types.Tuple((OUTPUT, types.int64))(
-    TABLES, EVENTS, LIMITS, types.int64, types.int64, *FUNCTIONS, INTS, FLOATS
-)
+FOLLOW = types.Tuple((OUTPUT, types.int64))(TABLES, EVENTS, LIMITS, types.int64, types.int64, *FUNCTIONS, INTS, FLOATS)
 _b = np.zeros((1, 1), np.uint8)
 VALUES = typeof(Values(_i, _m, _f, _b))
 _WEIGHTS = (types.Array(types.int64, 2, "C"), types.Array(types.float64, 2, "C"))

@@ -23,7 +23,7 @@ FIELDS = 4  # per summed column: number, sum, min, max
 
 
 @leaf
-def cleared(ints, floats):  # type: ignore[no-untyped-def]
+def cleared(ints, floats):
     """Set weights (any number of them) to "no match"."""
     ints[:] = 0
     floats[:] = 0.0
@@ -35,7 +35,7 @@ def cleared(ints, floats):  # type: ignore[no-untyped-def]
 
 
 @leaf
-def add(di, df, si, sf):  # type: ignore[no-untyped-def]
+def add(di, df, si, sf):
     """d += s: either kind of match."""
     di[0] += si[0]
     df[0] += sf[0]
@@ -51,7 +51,7 @@ def add(di, df, si, sf):  # type: ignore[no-untyped-def]
 
 
 @leaf
-def add_event(di, df, si, sf, values, step, e):  # type: ignore[no-untyped-def]
+def add_event(di, df, si, sf, values, step, e):
     """d += s, each match of s extended by event e for the step."""
     if sf[0] == 0.0:
         return
@@ -71,7 +71,7 @@ def add_event(di, df, si, sf, values, step, e):  # type: ignore[no-untyped-def]
 
 
 @leaf
-def add_product(di, df, ai, af, bi, bf):  # type: ignore[no-untyped-def]
+def add_product(di, df, ai, af, bi, bf):
     """d += a b: every match of a continued by every match of b."""
     if af[0] == 0.0 or bf[0] == 0.0:
         return
@@ -91,7 +91,7 @@ def add_product(di, df, ai, af, bi, bf):  # type: ignore[no-untyped-def]
 
 
 @aside
-def advance(tables, events, values, j, end, xi, xf, gi, gf, delta_i, delta_f):  # type: ignore[no-untyped-def]
+def advance(tables, events, values, j, end, xi, xf, gi, gf, delta_i, delta_f):
     """Apply the instant j..end-1 to a row of weights, one per edge and one for START."""
     count, edges = tables.positions.size - 1, tables.edges.size
     cleared(delta_i, delta_f)
@@ -118,7 +118,7 @@ def advance(tables, events, values, j, end, xi, xf, gi, gf, delta_i, delta_f):  
 
 
 @aside
-def blocked_edge(tables, events, j, end, edge):  # type: ignore[no-untyped-def]
+def blocked_edge(tables, events, j, end, edge):
     """Whether an absent event of the instant lies on the edge; chains of absent events do not come here."""
     for g in range(tables.edges[edge].guard_lo, tables.edges[edge].guard_hi):
         bit = tables.absent_bits[tables.parts[tables.guards[g]].lo]
@@ -129,7 +129,7 @@ def blocked_edge(tables, events, j, end, edge):  # type: ignore[no-untyped-def]
 
 
 @aside
-def cut_edges(tables, events, j, end, xi, xf):  # type: ignore[no-untyped-def]
+def cut_edges(tables, events, j, end, xi, xf):
     if tables.guards.size == 0:
         return
     for edge in range(tables.edges.size):
@@ -138,8 +138,8 @@ def cut_edges(tables, events, j, end, xi, xf):  # type: ignore[no-untyped-def]
 
 
 @aside
-def precede(tables, events, values, j, end, pi, pf, ti, tf):  # type: ignore[no-untyped-def]
-    """Put the instant in front of a product of later ones: P := A P, row by row; t is scratch for one row per position."""
+def precede(tables, events, values, j, end, pi, pf, ti, tf):
+    """Put the instant in front of a product of later ones, P := A P, row by row; t is scratch, a row per position."""
     count, edges = tables.positions.size - 1, tables.edges.size
     size = edges + 1
     cleared(ti, tf)
@@ -167,7 +167,7 @@ def precede(tables, events, values, j, end, pi, pf, ti, tf):  # type: ignore[no-
 
 
 @njit
-def longer(stack, size):  # type: ignore[no-untyped-def]
+def longer(stack, size):
     """The stack with space for one more entry."""
     if size < stack.shape[0]:
         return stack
@@ -177,14 +177,14 @@ def longer(stack, size):  # type: ignore[no-untyped-def]
 
 
 @aside
-def identity(pi, pf):  # type: ignore[no-untyped-def]
+def identity(pi, pf):
     cleared(pi, pf)
     for s in range(pi.shape[0]):
         pi[s, s, 0] = 1
         pf[s, s, 0] = 1.0
 
 
-def window_totals(tables, events, limits, values):  # type: ignore[no-untyped-def]
+def window_totals(tables, events, limits, values):
     """Totals per run when no condition reads two events; returns the weights of all matches of each run."""
     runs, width = events.runs.size - 1, 1 + FIELDS * values.step.size
     count, edges = tables.positions.size - 1, tables.edges.size
@@ -237,7 +237,7 @@ def window_totals(tables, events, limits, values):  # type: ignore[no-untyped-de
 
 
 @aside
-def close_instant(tables, events, values, e, xi, xf, total_i, total_f):  # type: ignore[no-untyped-def]
+def close_instant(tables, events, values, e, xi, xf, total_i, total_f):
     """Add the matches that end with event e."""
     count, edges = tables.positions.size - 1, tables.edges.size
     for q in range(count):
@@ -253,7 +253,7 @@ def close_instant(tables, events, values, e, xi, xf, total_i, total_f):  # type:
 # --- along the match graph -------------------------------------------------------------------------------------------
 
 
-def graph_totals(tables, events, limits, values, check, bind, final, forbid, ri, rf):  # type: ignore[no-untyped-def]
+def graph_totals(tables, events, limits, values, check, bind, final, forbid, ri, rf):
     """Totals per run from the match graph of each start; returns the weights, starts given up, and a status."""
     runs, width = events.runs.size - 1, 1 + FIELDS * values.step.size
     total_i, total_f = np.empty((runs, width), np.int64), np.empty((runs, width))
@@ -274,14 +274,17 @@ def graph_totals(tables, events, limits, values, check, bind, final, forbid, ri,
                 dropped += 1
                 continue
             if graph.fill[0] > weight_i.shape[0]:
-                weight_i, weight_f = np.empty((2 * graph.fill[0], width), np.int64), np.empty((2 * graph.fill[0], width))
+                weight_i, weight_f = (
+                    np.empty((2 * graph.fill[0], width), np.int64),
+                    np.empty((2 * graph.fill[0], width)),
+                )
             for n in range(graph.fill[0]):
                 node = graph.nodes[n]
                 cleared(gain_i, gain_f)
                 x = node.ranges
                 while x >= 0:
                     m = graph.ranges[x].begin
-                    if m == -1 and graph.ranges[x].stop == -2:  # noqa: PLR2004 - the range of a root
+                    if m == -1 and graph.ranges[x].stop == -2:
                         cleared(one_i, one_f)
                         one_i[0], one_f[0] = 1, 1.0
                         add(gain_i, gain_f, one_i, one_f)

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from whenabouts.kernels.program import F64, I64, Records, U64
-
+from whenabouts.kernels.program import F64, I64, U64, Records
 
 # For functions inside a match loop. They allocate nothing, and without reference counts a call costs nanoseconds: each
 # count is an atomic operation, and the arguments hold some thirty arrays.
@@ -21,7 +20,7 @@ aside = njit(_nrt=False)  # the same, called: for what is rarely needed or neede
 
 
 class Events(NamedTuple):
-    """A batch as the kernels see it. All arrays have one entry per event, except `runs` (boundaries) and the matrices."""
+    """A batch as the kernels see it: one entry per event, except `runs` (boundaries) and the matrices."""
 
     time: I64
     bits: U64  # which steps the event can be, by type and conditions on itself
@@ -44,7 +43,7 @@ class Limits(NamedTuple):
 
 
 @njit(cache=True)
-def instants(time, runs):  # type: ignore[no-untyped-def]
+def instants(time, runs):
     """For every event, the range of events at the same time in its run."""
     n = time.size
     instant = np.empty(n, np.int64)
@@ -63,7 +62,7 @@ def instants(time, runs):  # type: ignore[no-untyped-def]
 
 
 @leaf
-def within(events, limits, first, last):  # type: ignore[no-untyped-def]
+def within(events, limits, first, last):
     """Whether the window can hold both events."""
     if limits.span < 0:
         return True
@@ -73,7 +72,7 @@ def within(events, limits, first, last):  # type: ignore[no-untyped-def]
 
 
 @njit
-def grown(array, size):  # type: ignore[no-untyped-def]
+def grown(array, size):
     """The array, or a copy at least twice as long if it cannot hold `size` entries."""
     if size <= array.size:
         return array
@@ -124,18 +123,20 @@ class Output(NamedTuple):
 
 
 @njit
-def new_output(size):  # type: ignore[no-untyped-def]
-    return Output(np.empty(size, np.int64), np.empty(4 * size, np.int32), np.empty(4 * size, np.uint8), np.zeros(4, np.int64))
+def new_output(size):
+    return Output(
+        np.empty(size, np.int64), np.empty(4 * size, np.int32), np.empty(4 * size, np.uint8), np.zeros(4, np.int64)
+    )
 
 
 @leaf
-def full(out, entries):  # type: ignore[no-untyped-def]
+def full(out, entries):
     """Whether one more match of so many entries might not fit."""
     return out.fill[0] >= out.ends.size or out.fill[1] + entries > out.events.size
 
 
 @njit
-def room(out, entries):  # type: ignore[no-untyped-def]
+def room(out, entries):
     """The output with space for one more match of so many entries."""
     matches, used = out.fill[0], out.fill[1]
     return Output(

@@ -40,7 +40,14 @@ def collect(
     digests = digests_of(bound, program, table, batch, grouped)
     schema = record.result_schema(bound, table.schema)
     firsts, lasts = first_and_last(out, count)
-    names = [*([record.MATCH_ID, record.PATTERN]), *bound.key, record.START, record.END, record.CONFIDENCE, record.EVENTS]
+    names = [
+        *([record.MATCH_ID, record.PATTERN]),
+        *bound.key,
+        record.START,
+        record.END,
+        record.CONFIDENCE,
+        record.EVENTS,
+    ]
     first_rows = pa.array(batch.rows[firsts])
     times = table.column(bound.schema.roles.lower)
     columns: list[Any] = [
@@ -70,7 +77,7 @@ def _cast(column: Any, kind: pa.DataType) -> Any:
     return column if column.type == kind else column.cast(kind)
 
 
-def first_and_last(out: KernelOutput, count: int) -> tuple[I64, I64]:
+def first_and_last(out: KernelOutput, count: int) -> tuple[Any, Any]:
     """The first and last event of every match."""
     ends = out.ends[:count]
     begins = np.concatenate([np.zeros(1, np.int64), ends])[:count]

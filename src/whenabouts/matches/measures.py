@@ -30,7 +30,13 @@ class Measures:
     """Evaluates RETURN items for the matches of one kernel call."""
 
     def __init__(
-        self, bound: Bound, program: Program, table: pa.Table, rows: I64, grouped: en.Entries, aggregates: dict[str, Any]
+        self,
+        bound: Bound,
+        program: Program,
+        table: pa.Table,
+        rows: I64,
+        grouped: en.Entries,
+        aggregates: dict[str, Any],
     ) -> None:
         self.bound, self.program, self.table, self.rows, self.grouped = bound, program, table, rows, grouped
         self.aggregates = aggregates

@@ -1,7 +1,7 @@
 """RETURN TOTAL and RETURN COLLAPSED as tables.
 
-The kernels deliver, per run of events, weights over all its matches; here they become one row per key. What does not fit
-into 64 bits is NULL, never a wrong number.
+The kernels deliver, per run of events, weights over all its matches; here they become one row per key. What does not
+fit into 64 bits is NULL, never a wrong number.
 """
 
 from __future__ import annotations
@@ -35,15 +35,24 @@ FITS = 2.0**63
 
 
 def total(
-    bound: Bound, lowered: Lowered, table: pa.Table, batch: Batch, budget: Budget, *, merge: bool, aggregates: Mapping[str, Any]
+    bound: Bound,
+    lowered: Lowered,
+    table: pa.Table,
+    batch: Batch,
+    budget: Budget,
+    *,
+    merge: bool,
+    aggregates: Mapping[str, Any],
 ) -> tuple[pa.Table, int]:
     """One row per key with a match (exactly one without a key), and the number of starts given up."""
     wanted = summed(bound)
     way = way_of_counting(bound, lowered, merge=merge, columns=len(wanted))
     steps = lowered.program.steps
-    values = values_of(bound, steps, table, batch.rows, wanted, resolver(bound, table, batch.rows))
+    values = values_of(bound, steps, batch.rows, wanted, resolver(bound, table, batch.rows))
     if way == LISTING:
-        ints, floats, heads, dropped = _listed(bound, lowered, table, batch, budget, values, merge=merge, aggregates=aggregates)
+        ints, floats, heads, dropped = _listed(
+            bound, lowered, table, batch, budget, values, merge=merge, aggregates=aggregates
+        )
     else:
         ints, floats, dropped = count_matches(way, bound, lowered, batch, values, budget, aggregates)
         heads = batch.events.runs[:-1]
@@ -90,14 +99,18 @@ def _column(function: str, kind: DType | None, at: int, ints: I64, floats: F64) 
     if function == "avg":
         with np.errstate(invalid="ignore", over="ignore"):
             exact = (np.abs(floats[:, at + 1]) < FITS) & (count < FITS) & (kind is not DType.FLOAT)
-            mean = np.where(exact, ints[:, at + 1] / np.maximum(ints[:, at], 1), floats[:, at + 1] / np.where(empty, 1, count))
+            mean = np.where(
+                exact, ints[:, at + 1] / np.maximum(ints[:, at], 1), floats[:, at + 1] / np.where(empty, 1, count)
+            )
         return pa.array(mean, mask=empty | ~np.isfinite(mean))
     offset = {"sum": 1, "min": 2, "max": 3}[function]
     if kind is DType.FLOAT:
         column = floats[:, at + offset]
         return pa.array(column, mask=empty | ~np.isfinite(column))
     too_large = (np.abs(floats[:, at + 1]) >= FITS) if function == "sum" else np.zeros(empty.size, np.bool_)
-    return pa.array(ints[:, at + offset], mask=empty | too_large | ~np.isfinite(floats[:, at + 1]) & (function == "sum"))
+    return pa.array(
+        ints[:, at + offset], mask=empty | too_large | ~np.isfinite(floats[:, at + 1]) & (function == "sum")
+    )
 
 
 def _listed(
@@ -134,7 +147,14 @@ def _listed(
             _fold(target, group, keep, k, what, en.reduce_lists(offsets, column[events], values.valid[k][events], what))
         for what in (1, 2):
             for column, target in ((values.ints[k], ints), (values.floats[k], floats)):
-                _fold(target, group, keep, k, what, en.reduce_lists(offsets, column[events], values.valid[k][events], what))
+                _fold(
+                    target,
+                    group,
+                    keep,
+                    k,
+                    what,
+                    en.reduce_lists(offsets, column[events], values.valid[k][events], what),
+                )
     heads = firsts[keep][heads_at] if bound.key else np.zeros(1, np.int64)
     return ints, floats, heads, int(out.fill[2])
 
@@ -156,7 +176,9 @@ def _fold(target: Any, group: I64, keep: Any, k: int, what: int, reduced: tuple[
     target[:, at + 1 + what] = extreme
 
 
-def collapsed(bound: Bound, lowered: Lowered, table: pa.Table, batch: Batch, budget: Budget, limit: int | None) -> pa.Table:
+def collapsed(
+    bound: Bound, lowered: Lowered, table: pa.Table, batch: Batch, budget: Budget, limit: int | None
+) -> pa.Table:
     """One row per start event."""
     limits = limits_of(bound, budget, budget.matches if limit is None else limit)
     out = Output(*(np.asarray(a) for a in compiled(collapse, COLLAPSE)(lowered.program.tables, batch.events, limits)))

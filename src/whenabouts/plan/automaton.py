@@ -1,6 +1,6 @@
 """Pattern -> position automaton (Glushkov): one position per occurrence of a step, edges between positions.
 
-Problem: sequences, closures, groups, alternatives, any-order and absent parts nest freely; a matcher wants a flat table.
+Problem: sequences, closures, groups, alternatives, any-order and absent parts nest freely; a matcher wants a table.
 Idea: every sub-pattern is a fragment with the positions it can start and end with and the ways to match nothing; an
 absent part is a fragment without positions whose only "empty way" carries a guard, so that concatenation puts the guard
 on exactly the edges that span its gap. Counted closures are unrolled; AND is laid out over subsets, not permutations.
@@ -104,7 +104,7 @@ class _Builder:
                 if len(self.steps) >= MAX_POSITIONS:
                     raise QueryError(
                         "limit",
-                        f"the pattern needs more than {MAX_POSITIONS} positions after its counted closures are unrolled",
+                        f"the pattern needs more than {MAX_POSITIONS} positions with its counted closures unrolled",
                         span=pattern.span,
                         hint="use smaller counts such as {2,10}, or + with a predicate on count(b[..i-1])",
                     )
@@ -172,7 +172,7 @@ class _Builder:
         for bound, x in product(range(1 << n), range(n)):
             if not bound >> x & 1:
                 copies[x, bound] = self.fragment(parts[x])
-        for (x, bound), right in copies.items():
+        for (_, bound), right in copies.items():
             for y in range(n):
                 if bound >> y & 1:
                     left = copies[y, bound & ~(1 << y)]

@@ -163,7 +163,7 @@ def steps_of_query(query: Query) -> dict[str, StepInfo]:
     """Every step by name, in order of first appearance; the same name in two alternatives is one step."""
     found: dict[str, StepInfo] = {}
 
-    def visit(pattern: Pattern, many: bool, optional: bool, absent: bool) -> None:  # noqa: FBT001 - local recursion
+    def visit(pattern: Pattern, *, many: bool, optional: bool, absent: bool) -> None:
         match pattern:
             case Step(type_, name):
                 old = found.get(name)
@@ -171,16 +171,16 @@ def steps_of_query(query: Query) -> dict[str, StepInfo]:
                     many, optional = many or old.many, optional and old.optional
                 found[name] = StepInfo(name, type_, many, optional, absent, old.span if old else pattern.span)
             case Repeat(part, low, high):
-                visit(part, many or high is None or high > 1, optional or low == 0, absent)
+                visit(part, many=many or high is None or high > 1, optional=optional or low == 0, absent=absent)
             case Choice(parts):
                 for part in parts:
-                    visit(part, many, optional or len(parts) > 1, absent)
+                    visit(part, many=many, optional=optional or len(parts) > 1, absent=absent)
             case Absent(part):
-                visit(part, many, optional, True)
+                visit(part, many=many, optional=optional, absent=True)
             case _:
                 for part in parts_of(pattern):
-                    visit(part, many, optional, absent)
+                    visit(part, many=many, optional=optional, absent=absent)
 
     for pattern in query.patterns:
-        visit(pattern, False, len(query.patterns) > 1, False)
+        visit(pattern, many=False, optional=len(query.patterns) > 1, absent=False)
     return found

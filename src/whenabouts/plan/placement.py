@@ -72,7 +72,7 @@ def _read(expr: Expr, many: frozenset[str]) -> _Reading:
     whole: set[str] = set()
     relative: set[str] = set()
 
-    def visit(node: Expr, inside: bool) -> None:  # noqa: FBT001 - local recursion
+    def visit(node: Expr, *, inside: bool) -> None:
         if isinstance(node, Attribute):
             if node.pick is Pick.EACH or (inside and node.pick is Pick.CURRENT):
                 whole.add(node.step)
@@ -83,9 +83,9 @@ def _read(expr: Expr, many: frozenset[str]) -> _Reading:
             if node.pick in (Pick.PREVIOUS, Pick.EACH_BEFORE, Pick.EACH_UPTO):
                 relative.add(node.step)
         for child in children(node):
-            visit(child, inside or isinstance(node, Aggregate))
+            visit(child, inside=inside or isinstance(node, Aggregate))
 
-    visit(expr, False)
+    visit(expr, inside=False)
     found = list(attributes(expr))
     iterated = {a.step for a in found if a.pick is Pick.CURRENT and a.step in many and a.step in direct}
     beyond = {a.step for a in found if a.pick in _BACKWARD and (a.step in iterated or a.step in relative)}

@@ -33,7 +33,7 @@ def open_between(bound: Bound) -> Bound:
 def infer_key(bound: Bound) -> Bound:
     """An equality chain over one column that ties all steps together is a key: a.k = b.k AND b.k = c.k -> [k].
 
-    Optional steps may only hang on mandatory ones: were they links of the chain, a match without them would not be tied.
+    Optional steps may only hang on mandatory ones: were they links, a match without them would not be tied.
     Two steps must be mandatory: a match of one event is no equality, and may have a null key.
     """
     columns = {c for pair in map(_equality, bound.query.where) if pair for c in (pair[0].name,) if c is not None}
@@ -44,7 +44,7 @@ def infer_key(bound: Bound) -> Bound:
 
 
 def drop_key_equalities(bound: Bound) -> Bound:
-    """Inside a partition its key is equal anyway; not under strict contiguity, where the partition is the whole input."""
+    """Inside a partition its key is equal anyway; not under strict contiguity, where that is the whole input."""
     if bound.query.strategy is Strategy.STRICT:
         return bound
 
@@ -88,7 +88,10 @@ def _ties_all(bound: Bound, column: str) -> bool:
     pairs = [p for p in map(_equality, bound.query.where) if p and p[0].name == column]
     uniform = {name for name, info in steps.items() if not info.many}  # all elements known to agree
     for left, right in pairs:
-        if left.step == right.step and {left.pick, right.pick} in ({Pick.CURRENT, Pick.PREVIOUS}, {Pick.CURRENT, Pick.FIRST}):
+        if left.step == right.step and {left.pick, right.pick} in (
+            {Pick.CURRENT, Pick.PREVIOUS},
+            {Pick.CURRENT, Pick.FIRST},
+        ):
             uniform.add(left.step)
         elif left.step != right.step and left.pick is right.pick is Pick.CURRENT:
             uniform |= {a.step for a, b in ((left, right), (right, left)) if not steps[b.step].many}

@@ -65,7 +65,7 @@ def push(bound: Bound, program: Program, struct: st.StructType) -> Pushed:
         tests = [kind == F.lit(name)] if kind is not None and name is not None else []
         left, said = [], [f"type = {name}"] if tests else []
         filters = program.placement.filters[step]
-        for written, plain in zip(filters, step_expressions(bound, filters), strict=True):
+        for written, plain in zip(filters, step_expressions(filters), strict=True):
             try:
                 tests.append(translator.value(plain))
                 said.append(render_expr(written))
