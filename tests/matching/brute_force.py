@@ -381,8 +381,7 @@ class BruteForce:
         if extent is None:
             return True
         if extent.events:
-            stream = [n for n in self.rows if self.key[n] == self.key[first]]
-            return sum(self.time[first] <= self.time[n] <= self.time[last] for n in stream) <= extent.span
+            return sum(self.time[first] <= self.time[n] <= self.time[last] for n in self.rows) <= extent.span
         return self.time[last] - self.time[first] <= extent.span
 
     def possible(self, steps, rows, stops):

@@ -53,7 +53,7 @@ class Stream:
         begin, end = self.time(first), self.time(last)
         if not extent.events:
             return end - begin <= extent.span
-        inside = [r for r in self.rows if begin <= self.time(r) <= end and self.akin(r, first)]
+        inside = [r for r in self.rows if begin <= self.time(r) <= end]
         return len(inside) <= extent.span
 
     def between(self, after: int | None, before: int | None) -> list[int]:
