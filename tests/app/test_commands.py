@@ -49,7 +49,10 @@ def test_doctor(run):
 
 def test_doctor_finds_problems(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
-    assert doctor.check_cache(tmp_path / "file" / "cache").state == "problem"
+    nowhere = tmp_path / "file" / "cache"
+    assert doctor.check_cache(str(nowhere), [tmp_path]).state == "problem"
+    assert doctor.check_cache(None, [nowhere]).state == "missing"
+    assert doctor.check_cache(None, [nowhere, tmp_path]).state == "fine"
     states = {
         f.subject: (f.state, f.advice) for f in doctor.check_packages(["no-such<3", 'nor-this>1; extra == "spark"'])
     }

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
@@ -22,6 +21,7 @@ import whenabouts
 from whenabouts.app.asking import match_here, match_on_spark, session_for, spark_table
 from whenabouts.app.terminal import DONE, FAILED, Terminal, explain_error
 from whenabouts.engine import PatternQuery, query
+from whenabouts.kernels.cache import writable
 from whenabouts.spark.java import OLDEST_JAVA, find_java_home, java_version
 
 OLDEST_PYTHON = (3, 11)
@@ -57,7 +57,7 @@ def examine(terminal: Terminal, *, spark: bool) -> int:
 def _findings(terminal: Terminal, *, spark: bool) -> Iterator[Finding]:
     yield check_python()
     yield from check_packages()
-    yield check_cache(kernels_folder())
+    yield check_cache(os.environ.get("NUMBA_CACHE_DIR"), usual_caches())
     with terminal.working("matching in this process …"):
         found = check_local()
     yield found
@@ -102,21 +102,22 @@ def check_packages(needed: list[str] | None = None) -> Iterator[Finding]:
         yield Finding(name, "missing" if extra else "problem", detail, advice)
 
 
-def kernels_folder() -> Path:
-    """Where Numba keeps compiled kernels, unless it cannot write there."""
-    chosen = os.environ.get("NUMBA_CACHE_DIR")
-    return Path(chosen) if chosen else Path(whenabouts.__file__).parent / "kernels" / "__pycache__"
+def check_cache(named: str | None, usual: Sequence[Path]) -> Finding:
+    """Where compiled kernels are kept: a named directory, else the first usual one that is writable."""
+    if named and not writable(Path(named)):
+        advice = "point NUMBA_CACHE_DIR to a writable directory, or every process compiles anew"
+        return Finding("kernel cache", "problem", f"NUMBA_CACHE_DIR={named} is not writable", advice)
+    found = next((folder for folder in ([Path(named)] if named else usual) if writable(folder)), None)
+    if found is None:
+        advice = "set NUMBA_CACHE_DIR to a writable directory that lasts, or a restart compiles anew"
+        return Finding("kernel cache", "missing", "no lasting directory is writable; a temporary one is used", advice)
+    return Finding("kernel cache", "fine", f"{found} is writable")
 
 
-def check_cache(folder: Path) -> Finding:
-    """Without a writable cache, every process compiles the kernels anew."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return Finding("kernel cache", "fine", f"{folder} is writable")
-    except OSError as error:
-        advice = "set NUMBA_CACHE_DIR to a writable directory, or every process compiles for some seconds"
-        return Finding("kernel cache", "problem", f"{folder} is not writable: {error.strerror}", advice)
+def usual_caches() -> tuple[Path, Path]:
+    """Beside the kernels, and below the home directory."""
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
+    return Path(whenabouts.__file__).parent / "kernels" / "__pycache__", home / "numba"
 
 
 def check_java() -> Finding:
