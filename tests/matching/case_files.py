@@ -5,8 +5,8 @@
     events   1 A | 2 B@5 v=3 | 3 B@5 k=x
     matches  a=1 b=2 ; a=1 b=3
 
-An event is its id, its type, @ its time (default: the id), and attributes. Several cases stand in a file, one empty line
-between them; a line that begins with white space continues the one before.
+An event is its id, its type, @ its time (default: the id), and attributes. Cases are separated by one empty
+line; a line that begins with white space continues the one before.
 """
 
 from collections.abc import Iterator
