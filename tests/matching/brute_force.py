@@ -381,7 +381,9 @@ class BruteForce:
         if extent is None:
             return True
         if extent.events:
-            return sum(self.time[first] <= self.time[n] <= self.time[last] for n in self.rows) <= extent.span
+            every = self.strategy is Strategy.STRICT
+            stream = [n for n in self.rows if every or self.key[n] == self.key[first]]
+            return sum(self.time[first] <= self.time[n] <= self.time[last] for n in stream) <= extent.span
         return self.time[last] - self.time[first] <= extent.span
 
     def possible(self, steps, rows, stops):

@@ -26,6 +26,7 @@ def follow(tables, events, limits, strategy, prefixes, check, bind, final, forbi
     frames = Frames(np.empty(size, FRAME), np.empty((size, ri.size), np.int64), np.empty((size, rf.size), np.float64))
     found = np.empty((size, 3), np.int64)
     edges = np.empty(size, np.int64)
+    alone = strategy != LATEST and not prefixes
     for r in range(events.runs.size - 1):
         run = (events.runs[r], events.runs[r + 1])
         for s in range(run[0], run[1]):
@@ -33,6 +34,15 @@ def follow(tables, events, limits, strategy, prefixes, check, bind, final, forbi
                 continue
             key = events.key[s] if strategy == STRICT else -1
             top = begin(tables, events, check, bind, frames, s, ri, rf)
+            if top == 0 and alone:
+                longest = min(run[1] - s, limits.budget)
+                if full(out, longest):
+                    out = room(out, longest)
+                top = run_alone(
+                    tables, events, limits, strategy != NEXT, check, bind, final, forbid, frames, run, key, out, edges
+                )
+                if limits.limit >= 0 and out.fill[0] >= limits.limit:
+                    return out, OVER_LIMIT
             while top >= 0:
                 if frames.stack[top].state == DONE:
                     top -= 1
@@ -180,19 +190,8 @@ def expand(tables, events, limits, strategy, prefixes, check, bind, forbid, fram
     went_on = False
     j = frames.stack[at].since
     contiguous = strategy == PARTITION or strategy == STRICT
-    alone = low == at and strategy != LATEST and not prefixes
     while j < run[1] and within(events, limits, frames.stack[0].event, j):
         end = events.after[j]
-        if alone and end == j + 1:  # the usual case, without the machinery for ties: one event, one frame
-            ways, edge = ways_alone(tables, events, check, frames, at, j, key)
-            if ways == 1:
-                top = push_alone(tables, events, bind, forbid, frames, at, top, j, edge, key)
-                return top, True
-            if ways == 0:
-                if contiguous:
-                    break
-                j = end
-                continue
         relevant = np.uint64(0)
         for e in range(j, end):
             relevant |= events.bits[e]
@@ -218,37 +217,60 @@ def expand(tables, events, limits, strategy, prefixes, check, bind, forbid, fram
 
 
 @leaf
-def ways_alone(tables, events, check, frames, at, e, key):
-    """How many ways lead from the frame to event e, and the last of them."""
-    bits, stopped = events.bits[e], frames.stack[at].stopped
-    position = tables.positions[frames.stack[at].position]
-    ways, found = 0, -1
-    if bits & position.out_mask == 0 or (key >= 0 and events.key[e] != key):
-        return ways, found
-    for edge in range(position.out_lo, position.out_hi):
-        target, loop = tables.edges[edge].target, tables.edges[edge].loop
-        if (bits >> tables.positions[target].step) & 1 and not (loop >= 0 and (stopped >> loop) & 1):
-            number = tables.positions[target].checked
-            if number < 0 or check(number, e, events.floats, events.ints, frames.ints[at], frames.floats[at]):
-                ways += 1
-                found = edge
-    return ways, found
+def run_alone(tables, events, limits, contiguous, check, bind, final, forbid, frames, run, key, out, edges):
+    """The usual case without the machinery for branches and ties: follow a prefix while there is one way at a time.
+
+    The registers stay in row 0. Returns the top: the prefix from which the general loop has to go on, or -1 at the end.
+    """
+    top, first = 0, frames.stack[0].event
+    ri, rf = frames.ints[0], frames.floats[0]
+    while True:
+        event = frames.stack[top].event
+        position = tables.positions[frames.stack[top].position]
+        ways, found = 0, -1
+        j = events.after[event]
+        while position.out_mask != 0 and j < run[1] and within(events, limits, first, j):
+            bits = events.bits[j]
+            if events.after[j] != j + 1:
+                ways = 2
+            elif bits & position.out_mask != 0 and (key < 0 or events.key[j] == key):
+                for edge in range(position.out_lo, position.out_hi):
+                    target = tables.positions[tables.edges[edge].target]
+                    if (bits >> target.step) & 1 and (
+                        target.checked < 0 or check(target.checked, j, events.floats, events.ints, ri, rf)
+                    ):
+                        ways += 1
+                        found = edge
+            if ways or contiguous:
+                break
+            j += 1
+        if ways == 0:
+            report_frame(tables, events, limits, final, forbid, frames, top, run, key, out, edges, ri, rf)
+            return -1
+        if ways > 1 or top + 2 >= frames.stack.size:
+            push_again(frames, top, j, ri, rf)
+            return top
+        if edge_blocked(tables, events, forbid, found, event, j, key, ri, rf):
+            return -1
+        frames.stack[top].state = DONE
+        top += 1
+        frame = frames.stack[top]
+        frame.event, frame.position, frame.parent, frame.edge = j, tables.edges[found].target, top - 1, found
+        frame.state = DONE
+        bind(tables.positions[frame.position].step, j, events.floats, events.ints, ri, rf)
 
 
 @leaf
-def push_alone(tables, events, bind, forbid, frames, at, top, e, edge, key):
-    """Go the one way to event e, unless an absent part forbids it; returns the top."""
-    ri, rf = frames.ints[at], frames.floats[at]
-    if edge_blocked(tables, events, forbid, edge, frames.stack[at].event, e, key, ri, rf):
-        return top
-    if top + 2 >= frames.stack.size:
-        return -1
-    target = tables.edges[edge].target
-    top += 1
-    push(frames, top, e, target, at, edge, frames.stack[at].stopped, events.after[e], FRESH, ri, rf)
-    bind(tables.positions[target].step, e, events.floats, events.ints, frames.ints[top], frames.floats[top])
-    frames.stack[top].group, frames.stack[top].group_end = top, top + 1
-    return top
+def push_again(frames, at, since, ri, rf):
+    """Make the frame one that the general loop can expand."""
+    frame = frames.stack[at]
+    frame.stopped, frame.since, frame.state = 0, since, FRESH
+    frame.group, frame.group_end = at, at + 1
+    if at > 0:
+        for i in range(ri.size):
+            frames.ints[at, i] = ri[i]
+        for i in range(rf.size):
+            frames.floats[at, i] = rf[i]
 
 
 STAYED, CLOSURE, FORWARD = (
@@ -355,17 +377,17 @@ def replaces(tables, events, check, frames, at, e, key, ri, rf):
 def report(tables, events, limits, final, forbid, frames, low, top, run, key, out, edges):
     """Append the match of the prefix to the output if one of its frames may end here."""
     for at in range(low, top + 1):
-        if report_frame(tables, events, limits, final, forbid, frames, at, run, key, out, edges):
+        ri, rf = frames.ints[at], frames.floats[at]
+        if report_frame(tables, events, limits, final, forbid, frames, at, run, key, out, edges, ri, rf):
             break
 
 
 @leaf
-def report_frame(tables, events, limits, final, forbid, frames, at, run, key, out, edges):
+def report_frame(tables, events, limits, final, forbid, frames, at, run, key, out, edges, ri, rf):
     """Append the frame's match and say so, if it may end here."""
     position = frames.stack[at].position
     if tables.positions[position].final_lo == tables.positions[position].final_hi:
         return False
-    ri, rf = frames.ints[at], frames.floats[at]
     number = tables.positions[position].final_checked
     if number >= 0 and not final(number, frames.stack[at].event, events.floats, events.ints, ri, rf):
         return False
