@@ -69,6 +69,6 @@ def compiled(function: Callable[..., Any], signature: Any) -> Callable[..., Any]
 def _digest() -> str:
     """A digest of the sources of the kernels."""
     digest = hashlib.sha256()
-    for source in sorted(Path(__file__).parent.glob("*.py")):
+    for source in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(source.read_bytes())
     return digest.hexdigest()[:12]

@@ -1,0 +1,1 @@
+"""Matching over uncertain time: candidate chains, forbidden regions, confidences."""
