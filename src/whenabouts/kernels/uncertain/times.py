@@ -23,7 +23,7 @@ EXACT, BOUNDED, ESTIMATED = 0, 1, 2  # what a confidence is
 
 
 class Times(NamedTuple):
-    """When events may have happened: event e has the segments first[e]..first[e+1]-1; both bounds have positive mass."""
+    """When events may have happened: event e has the segments first[e]..first[e+1]-1; its bounds have mass."""
 
     lower: I64
     upper: I64
