@@ -52,7 +52,12 @@ def ask(kind: str, form: str, window: int, streams: Streams) -> tuple[str, str, 
     text = (
         f"PATTERN SEQ(A a, B+ b[], C c) WHERE {CLASSES[kind]} AND skip_till_any_match WITHIN {window} {RETURNS[form]}"
     )
-    return kind, form, window, wa.query(text).match(streams.events)
+    try:
+        return kind, form, window, wa.query(text).match(streams.events)
+    except wa.WhenaboutsError as error:
+        if error.code != "budget":
+            raise
+        raise NotMeasured("over the budget, as exact counting may be") from error
 
 
 def _variants() -> dict[str, Callable[[Streams], Any]]:
@@ -105,11 +110,14 @@ def exponents(streams: Streams) -> dict[str, float]:
             windows = [w for w in WINDOWS[streams.scale] if f"{kind}, {form}, W={w:,}" in VARIANTS]
             seconds = []
             for w in windows:
-                ask(kind, form, w, streams)
+                try:
+                    ask(kind, form, w, streams)
+                except NotMeasured:
+                    break
                 begin = time.perf_counter()
                 ask(kind, form, w, streams)
                 seconds.append(time.perf_counter() - begin)
-            found[f"{kind}, {form}"] = float(np.polyfit(np.log(windows), np.log(seconds), 1)[0])
+            found[f"{kind}, {form}"] = float(np.polyfit(np.log(windows[: len(seconds)]), np.log(seconds), 1)[0])
     return found
 
 

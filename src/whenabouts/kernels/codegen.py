@@ -25,11 +25,10 @@ from whenabouts.plan.expressions import Expr, Pick
 from whenabouts.plan.typing import infer
 
 _I64, _F64 = types.int64, types.float64
-_F2, _I2 = types.Array(_F64, 2, "C"), types.Array(_I64, 2, "C")
-_F1, _I1 = types.Array(_F64, 1, "C"), types.Array(_I64, 1, "C")
-CONDITION = types.boolean(_I64, _I64, _F2, _I2, _I1, _F1)
-UPDATE = types.void(_I64, _I64, _F2, _I2, _I1, _F1)
-_PARAMETERS = ("k", "e", "F", "I", "ri", "rf")
+_FLOATS, _INTS = types.CPointer(_F64), types.CPointer(_I64)
+CONDITION = types.boolean(_I64, _I64, _I64, _FLOATS, _INTS, _INTS, _FLOATS)
+UPDATE = types.void(_I64, _I64, _I64, _FLOATS, _INTS, _INTS, _FLOATS)
+_PARAMETERS = ("k", "e", "n", "F", "I", "ri", "rf")  # case, event, events; columns end to end; registers
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +91,14 @@ def const(value: float) -> ast.expr:
     return ast.Constant(value)
 
 
-def item(array: str, *index: ast.expr) -> ast.expr:
-    where = index[0] if len(index) == 1 else ast.Tuple(list(index), ast.Load())
-    return ast.Subscript(name(array), where, ast.Load())
+def item(array: str, index: ast.expr) -> ast.expr:
+    return ast.Subscript(name(array), index, ast.Load())
+
+
+def cell(matrix: str, slot: int, row: ast.expr) -> ast.expr:
+    """The entry of a derived column; the columns lie one behind the other, n entries each."""
+    start = binary(const(slot), ast.Mult(), name("n"))
+    return item(matrix, binary(start, ast.Add(), row) if slot else row)
 
 
 TRUE, FALSE = ast.Constant(value=True), ast.Constant(value=False)
@@ -182,9 +186,9 @@ class Compiler:
 
     def read_column(self, column: Derived, row: ast.expr) -> Value:
         if column.dtype is DType.FLOAT:
-            code = item("F", const(column.slot), row)
+            code = cell("F", column.slot, row)
             return Value(code, column.dtype, compare(code, "!=", code))
-        code = item("I", const(column.slot), row)
+        code = cell("I", column.slot, row)
         null = compare(code, "=", const(NULL_INT))
         if column.dtype is DType.BOOL:
             return Value(compare(code, "=", const(1)), column.dtype, null)

@@ -12,11 +12,11 @@ from __future__ import annotations
 import numpy as np
 
 from whenabouts.kernels.guards import edge_blocked, end_blocked, late_blocked
-from whenabouts.kernels.types import FRAME, Frames, aside, full, leaf, new_output, room, within
+from whenabouts.kernels.types import FRAME, Frames, aside, ask, full, leaf, new_output, room, within
 
 NEXT, PARTITION, STRICT, LATEST = 0, 1, 2, 3
 FRESH, DONE, RESTED = 0, 1, 2  # frame states: to be expanded; expanded; to be expanded, its prefix already reported
-OK, OVER_BUDGET, OVER_LIMIT = 0, 1, 2
+OK, OVER_BUDGET, OVER_LIMIT, FULL = 0, 1, 2, 3
 
 
 def follow(tables, events, limits, strategy, prefixes, check, bind, final, forbid, ri, rf):
@@ -26,61 +26,128 @@ def follow(tables, events, limits, strategy, prefixes, check, bind, final, forbi
     frames = Frames(np.empty(size, FRAME), np.empty((size, ri.size), np.int64), np.empty((size, rf.size), np.float64))
     found = np.empty((size, 3), np.int64)
     edges = np.empty(size, np.int64)
+    at = np.array([0, 0, -1])
+    while True:
+        status = follow_on(
+            tables,
+            events,
+            limits,
+            strategy,
+            prefixes,
+            check,
+            bind,
+            final,
+            forbid,
+            frames,
+            found,
+            edges,
+            out,
+            at,
+            ri,
+            rf,
+        )
+        if status != FULL:
+            return out, status
+        out = room(out, size)
+
+
+@aside
+def follow_on(
+    tables, events, limits, strategy, prefixes, check, bind, final, forbid, frames, found, edges, out, at, ri, rf
+):
+    """Follow the starts from `at` (run, start, top of the stack) on until they end or the output is full.
+
+    The output grows outside: an array that may be replaced inside the loop would be counted at every start.
+    """
     alone = strategy != LATEST and not prefixes
-    for r in range(events.runs.size - 1):
-        run = (events.runs[r], events.runs[r + 1])
-        for s in range(run[0], run[1]):
-            if events.bits[s] & tables.positions[-1].out_mask == 0 or not within(events, limits, s, s):
-                continue
+    while at[0] < events.runs.size - 1:
+        run = (events.runs[at[0]], events.runs[at[0] + 1])
+        s = max(at[1], run[0])
+        while s < run[1]:
+            at[1] = s
             key = events.key[s] if strategy == STRICT else -1
-            top = begin(tables, events, check, bind, frames, s, ri, rf)
-            if top == 0 and alone:
-                longest = min(run[1] - s, limits.budget)
-                if full(out, longest):
-                    out = room(out, longest)
-                top = run_alone(
-                    tables, events, limits, strategy != NEXT, check, bind, final, forbid, frames, run, key, out, edges
-                )
-                if limits.limit >= 0 and out.fill[0] >= limits.limit:
-                    return out, OVER_LIMIT
-            while top >= 0:
-                if frames.stack[top].state == DONE:
-                    top -= 1
+            if at[2] < 0:
+                if events.bits[s] & tables.positions[-1].out_mask == 0 or not within(events, limits, s, s):
+                    s += 1
                     continue
-                low = frames.stack[top].group
-                fresh = frames.stack[top].state == FRESH
-                if full(out, top + 1):
-                    out = room(out, top + 1)
-                if prefixes and fresh:
-                    report(tables, events, limits, final, forbid, frames, low, top, run, key, out, edges)
-                below = top
-                top, went_on = expand(
-                    tables,
-                    events,
-                    limits,
-                    strategy,
-                    prefixes,
-                    check,
-                    bind,
-                    forbid,
-                    frames,
-                    top,
-                    run,
-                    key,
-                    found,
-                    ri,
-                    rf,
-                )
-                if top < 0:
-                    if limits.drop == 0:
-                        return out, OVER_BUDGET
-                    out.fill[2] += 1
-                    break
-                if not (went_on or prefixes):
-                    report(tables, events, limits, final, forbid, frames, low, below, run, key, out, edges)
-                if limits.limit >= 0 and out.fill[0] >= limits.limit:
-                    return out, OVER_LIMIT
-    return out, OK
+                if alone and full(out, min(run[1] - s, limits.budget)):
+                    return FULL
+                at[2] = begin(tables, events, check, bind, frames, s, ri, rf)
+                if at[2] == 0 and alone:
+                    at[2] = run_alone(
+                        tables,
+                        events,
+                        limits,
+                        strategy != NEXT,
+                        check,
+                        bind,
+                        final,
+                        forbid,
+                        frames,
+                        run,
+                        key,
+                        out,
+                        edges,
+                    )
+                    if limits.limit >= 0 and out.fill[0] >= limits.limit:
+                        return OVER_LIMIT
+            if at[2] >= 0:
+                status = explore(
+                    tables, events, limits, strategy, prefixes, check, bind, final, forbid, frames, found, edges,
+                    out, at, run, key, ri, rf,
+                )  # fmt: skip
+                if status != OK:
+                    return status
+            s += 1
+        at[0] += 1
+    return OK
+
+
+@leaf
+def explore(
+    tables,
+    events,
+    limits,
+    strategy,
+    prefixes,
+    check,
+    bind,
+    final,
+    forbid,
+    frames,
+    found,
+    edges,
+    out,
+    at,
+    run,
+    key,
+    ri,
+    rf,
+):
+    """Expand the prefixes on the stack, up to at[2], until it is empty."""
+    while at[2] >= 0:
+        top = at[2]
+        if frames.stack[top].state == DONE:
+            at[2] -= 1
+            continue
+        if full(out, top + 1):
+            return FULL
+        low = frames.stack[top].group
+        if prefixes and frames.stack[top].state == FRESH:
+            report(tables, events, limits, final, forbid, frames, low, top, run, key, out, edges)
+        at[2], went_on = expand(
+            tables, events, limits, strategy, prefixes, check, bind, forbid, frames, top, run, key, found, ri, rf
+        )
+        if at[2] < 0:
+            if limits.drop == 0:
+                return OVER_BUDGET
+            out.fill[2] += 1
+            break
+        if not (went_on or prefixes):
+            report(tables, events, limits, final, forbid, frames, low, top, run, key, out, edges)
+        if limits.limit >= 0 and out.fill[0] >= limits.limit:
+            return OVER_LIMIT
+    return OK
 
 
 @leaf
@@ -120,10 +187,10 @@ def begin(tables, events, check, bind, frames, s, ri, rf):
             number = tables.positions[target].checked
             if tables.positions[target].step != step or tables.positions[target].pattern != own.pattern:
                 continue
-            if number < 0 or check(number, s, events.floats, events.ints, ri, rf):
+            if number < 0 or ask(check, number, s, events, ri, rf):
                 top += 1
                 push(frames, top, s, target, -1, edge, 0, events.after[s], FRESH, ri, rf)
-                bind(step, s, events.floats, events.ints, frames.ints[top], frames.floats[top])
+                ask(bind, step, s, events, frames.ints[top], frames.floats[top])
         close_group(frames, low, top + 1)
     return top
 
@@ -145,7 +212,7 @@ def options(tables, events, check, frames, low, top, j, end, key, found):
                 if not (bits >> tables.positions[target].step) & 1 or (loop >= 0 and (stopped >> loop) & 1):
                     continue
                 number = tables.positions[target].checked
-                if number >= 0 and not check(number, e, events.floats, events.ints, frames.ints[f], frames.floats[f]):
+                if number >= 0 and not ask(check, number, e, events, frames.ints[f], frames.floats[f]):
                     continue
                 if n == found.shape[0]:
                     return -1
@@ -220,13 +287,15 @@ def expand(tables, events, limits, strategy, prefixes, check, bind, forbid, fram
 def run_alone(tables, events, limits, contiguous, check, bind, final, forbid, frames, run, key, out, edges):
     """The usual case without the machinery for branches and ties: follow a prefix while there is one way at a time.
 
-    The registers stay in row 0. Returns the top: the prefix from which the general loop has to go on, or -1 at the end.
+    The prefix grows in the output, where its match will stand; the registers stay in row 0. Returns the top: the frame
+    from which the general loop has to go on, or -1 at the end.
     """
-    top, first = 0, frames.stack[0].event
+    first, p = frames.stack[0].event, frames.stack[0].position
     ri, rf = frames.ints[0], frames.floats[0]
+    begin, n, event = out.fill[1], 1, first
+    out.events[begin], out.steps[begin], edges[0] = first, tables.positions[p].step, frames.stack[0].edge
     while True:
-        event = frames.stack[top].event
-        position = tables.positions[frames.stack[top].position]
+        position = tables.positions[p]
         ways, found = 0, -1
         j = events.after[event]
         while position.out_mask != 0 and j < run[1] and within(events, limits, first, j):
@@ -237,7 +306,7 @@ def run_alone(tables, events, limits, contiguous, check, bind, final, forbid, fr
                 for edge in range(position.out_lo, position.out_hi):
                     target = tables.positions[tables.edges[edge].target]
                     if (bits >> target.step) & 1 and (
-                        target.checked < 0 or check(target.checked, j, events.floats, events.ints, ri, rf)
+                        target.checked < 0 or ask(check, target.checked, j, events, ri, rf)
                     ):
                         ways += 1
                         found = edge
@@ -245,32 +314,41 @@ def run_alone(tables, events, limits, contiguous, check, bind, final, forbid, fr
                 break
             j += 1
         if ways == 0:
-            report_frame(tables, events, limits, final, forbid, frames, top, run, key, out, edges, ri, rf)
+            path = out.events[begin : begin + n]
+            if accepts(tables, events, final, p, event, ri, rf) and not blocked(
+                tables, events, limits, forbid, p, path, edges, n, run, key, ri, rf
+            ):
+                out.fill[0] += 1
+                out.fill[1] += n
+                out.ends[out.fill[0] - 1] = begin + n
             return -1
-        if ways > 1 or top + 2 >= frames.stack.size:
-            push_again(frames, top, j, ri, rf)
-            return top
+        if ways > 1 or n + 1 >= frames.stack.size:
+            lay_out(tables, frames, out.events[begin : begin + n], edges, j, ri, rf)
+            return n - 1
         if edge_blocked(tables, events, forbid, found, event, j, key, ri, rf):
             return -1
-        frames.stack[top].state = DONE
-        top += 1
-        frame = frames.stack[top]
-        frame.event, frame.position, frame.parent, frame.edge = j, tables.edges[found].target, top - 1, found
+        event, p = j, tables.edges[found].target
+        out.events[begin + n], out.steps[begin + n], edges[n] = j, tables.positions[p].step, found
+        n += 1
+        ask(bind, tables.positions[p].step, j, events, ri, rf)
+
+
+@aside
+def lay_out(tables, frames, path, edges, since, ri, rf):
+    """Make frames of a path, the last of which the general loop can expand."""
+    top = path.size - 1
+    for i in range(top + 1):
+        frame = frames.stack[i]
+        frame.event, frame.position, frame.parent, frame.edge = path[i], tables.edges[edges[i]].target, i - 1, edges[i]
         frame.state = DONE
-        bind(tables.positions[frame.position].step, j, events.floats, events.ints, ri, rf)
-
-
-@leaf
-def push_again(frames, at, since, ri, rf):
-    """Make the frame one that the general loop can expand."""
-    frame = frames.stack[at]
+    frame = frames.stack[top]
     frame.stopped, frame.since, frame.state = 0, since, FRESH
-    frame.group, frame.group_end = at, at + 1
-    if at > 0:
+    frame.group, frame.group_end = top, top + 1
+    if top > 0:
         for i in range(ri.size):
-            frames.ints[at, i] = ri[i]
+            frames.ints[top, i] = ri[i]
         for i in range(rf.size):
-            frames.floats[at, i] = rf[i]
+            frames.floats[top, i] = rf[i]
 
 
 STAYED, CLOSURE, FORWARD = (
@@ -327,7 +405,7 @@ def take(tables, events, limits, strategy, bind, forbid, frames, top, key, found
                 stopped &= (1 << (loop + 1)) - 1  # closures inside this one begin anew
             top += 1
             push(frames, top, e, target, f, edge, stopped, events.after[e], FRESH, ri, rf)
-            bind(step, e, events.floats, events.ints, frames.ints[top], frames.floats[top])
+            ask(bind, step, e, events, frames.ints[top], frames.floats[top])
         close_group(frames, first, top + 1)
     return top, continued, moved
 
@@ -368,7 +446,7 @@ def replaces(tables, events, check, frames, at, e, key, ri, rf):
             target = tables.edges[edge].target
             if tables.positions[target].step == step and tables.positions[target].pattern == pattern:
                 number = tables.positions[target].checked
-                if number < 0 or check(number, e, events.floats, events.ints, ints, floats):
+                if number < 0 or ask(check, number, e, events, ints, floats):
                     return True
     return False
 
@@ -386,10 +464,7 @@ def report(tables, events, limits, final, forbid, frames, low, top, run, key, ou
 def report_frame(tables, events, limits, final, forbid, frames, at, run, key, out, edges, ri, rf):
     """Append the frame's match and say so, if it may end here."""
     position = frames.stack[at].position
-    if tables.positions[position].final_lo == tables.positions[position].final_hi:
-        return False
-    number = tables.positions[position].final_checked
-    if number >= 0 and not final(number, frames.stack[at].event, events.floats, events.ints, ri, rf):
+    if not accepts(tables, events, final, position, frames.stack[at].event, ri, rf):
         return False
     n = 0
     f = at
@@ -405,12 +480,27 @@ def report_frame(tables, events, limits, final, forbid, frames, at, run, key, ou
         out.steps[begin + i] = tables.positions[frame.position].step
         edges[i] = frame.edge
         f = frame.parent
-    if tables.parts.size > 0 and (
-        end_blocked(tables, events, limits, forbid, position, path[0], path[n - 1], run, key, ri, rf)
-        or late_blocked(tables, events, limits, forbid, path, edges, n, run, key, ri, rf)
-    ):
+    if blocked(tables, events, limits, forbid, position, path, edges, n, run, key, ri, rf):
         return False
     out.ends[out.fill[0]] = begin + n
     out.fill[0] += 1
     out.fill[1] += n
     return True
+
+
+@leaf
+def accepts(tables, events, final, position, event, ri, rf):
+    """Whether a match may end at the position, as far as its own events say."""
+    if tables.positions[position].final_lo == tables.positions[position].final_hi:
+        return False
+    number = tables.positions[position].final_checked
+    return number < 0 or ask(final, number, event, events, ri, rf)
+
+
+@leaf
+def blocked(tables, events, limits, forbid, position, path, edges, n, run, key, ri, rf):
+    """Whether something absent from the match occurs, of what only the complete match can tell."""
+    return tables.parts.size > 0 and (
+        end_blocked(tables, events, limits, forbid, position, path[0], path[n - 1], run, key, ri, rf)
+        or late_blocked(tables, events, limits, forbid, path, edges, n, run, key, ri, rf)
+    )

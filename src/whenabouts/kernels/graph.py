@@ -20,7 +20,7 @@ from numba import njit
 
 from whenabouts.kernels.guards import edge_blocked, end_blocked, late_blocked
 from whenabouts.kernels.program import F64, I64, Records
-from whenabouts.kernels.types import aside, full, leaf, new_output, room, within
+from whenabouts.kernels.types import aside, ask, full, leaf, new_output, room, within
 
 OK, OVER_BUDGET, OVER_LIMIT = 0, 1, 2
 ROOT = -1  # "predecessor" of a node that starts a match
@@ -93,7 +93,7 @@ def node_for(graph, tables, events, bind, e, q, ri, rf, first_new):
         ints[i] = ri[i]
     for i in range(floats.size):
         floats[i] = rf[i]
-    bind(tables.positions[q].step, e, events.floats, events.ints, ints, floats)
+    ask(bind, tables.positions[q].step, e, events, ints, floats)
     if tables.positions[q].remembers == 0:
         old = graph.newest[q]
         if old >= 0 and graph.nodes[old].event == e:
@@ -189,7 +189,7 @@ def enter(graph, tables, events, check, bind, forbid, e, q, root, oldest, ri, rf
         p = tables.edges[edge].source
         if p == tables.positions.size - 1:
             allowed = root == e if root >= 0 else e >= oldest
-            if allowed and (number < 0 or check(number, e, events.floats, events.ints, ri, rf)):
+            if allowed and (number < 0 or ask(check, number, e, events, ri, rf)):
                 node = node_for(graph, tables, events, bind, e, q, ri, rf, first_new)
                 add_range(graph, node, edge, ROOT, ROOT - 1, e)
             continue
@@ -206,7 +206,7 @@ def enter(graph, tables, events, check, bind, forbid, e, q, root, oldest, ri, rf
                 return
             older = graph.nodes[n].previous
             if graph.nodes[n].latest >= oldest and (
-                number < 0 or check(number, e, events.floats, events.ints, graph.ints[n], graph.floats[n])
+                number < 0 or ask(check, number, e, events, graph.ints[n], graph.floats[n])
             ):
                 ints, floats = graph.ints[n], graph.floats[n]
                 if not asking or not edge_blocked(
@@ -278,7 +278,7 @@ def open_walk(graph, tables, events, final, close, walk):
     """Put the closing node on the stack if a match may end there; returns the depth, -1 if not."""
     position = tables.positions[graph.nodes[close].position]
     number, e = position.final_checked, graph.nodes[close].event
-    if number >= 0 and not final(number, e, events.floats, events.ints, graph.ints[close], graph.floats[close]):
+    if number >= 0 and not ask(final, number, e, events, graph.ints[close], graph.floats[close]):
         return -1
     first = graph.nodes[close].ranges
     walk[0].node, walk[0].along = close, first

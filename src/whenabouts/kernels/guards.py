@@ -6,7 +6,7 @@ Chains are searched greedily: their conditions read the match, never one another
 
 from __future__ import annotations
 
-from whenabouts.kernels.types import aside, leaf, within
+from whenabouts.kernels.types import aside, ask, leaf, within
 
 
 @aside
@@ -19,7 +19,7 @@ def occurs(tables, events, forbid, part, lo, hi, key, ri, rf):
         bit = tables.absent_bits[link]
         if (events.bits[x] >> bit) & 1 and (key < 0 or events.key[x] == key):
             asks = tables.asks[bit]
-            if asks < 0 or forbid(asks, x, events.floats, events.ints, ri, rf):
+            if asks < 0 or ask(forbid, asks, x, events, ri, rf):
                 link += 1
                 if link == end:
                     return True

@@ -16,7 +16,7 @@ from numba import njit
 
 from whenabouts.kernels.graph import build_start, new_graph
 from whenabouts.kernels.guards import end_blocked
-from whenabouts.kernels.types import aside, leaf, within
+from whenabouts.kernels.types import aside, ask, leaf, within
 
 OK, OVER_BUDGET = 0, 1
 FIELDS = 4  # per summed column: number, sum, min, max
@@ -298,7 +298,7 @@ def graph_totals(tables, events, limits, values, check, bind, final, forbid, ri,
                 if position.final_lo < position.final_hi:
                     number = position.final_checked
                     ints, floats = graph.ints[n], graph.floats[n]
-                    if number >= 0 and not final(number, node.event, events.floats, events.ints, ints, floats):
+                    if number >= 0 and not ask(final, number, node.event, events, ints, floats):
                         continue
                     q, last = node.position, node.event
                     if not end_blocked(tables, events, limits, forbid, q, s, last, run, -1, ints, floats):

@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+from numba import njit, types
+from numba.extending import intrinsic
+from numba.np.arrayobj import make_array
 
 from whenabouts.kernels.program import F64, I64, U64, Records
 
@@ -30,6 +32,22 @@ class Events(NamedTuple):
     after: I64  # index of the first later event (end of the run if none)
     floats: F64  # derived columns, one row each
     ints: I64
+
+
+@intrinsic
+def _data(_, array):
+    """Where the entries of an array begin."""
+
+    def generate(context, builder, signature, arguments):
+        return make_array(signature.args[0])(context, builder, arguments[0]).data
+
+    return types.CPointer(array.dtype)(array), generate
+
+
+@leaf
+def ask(condition, number, event, events, ri, rf):
+    """Call a compiled condition or update of a query with pointers: arrays would cost more than most conditions."""
+    return condition(number, event, events.time.size, _data(events.floats), _data(events.ints), _data(ri), _data(rf))
 
 
 class Limits(NamedTuple):
