@@ -1,7 +1,7 @@
-"""Spark in two tasks at a time, ten million events in eight Parquet files, end to end: SEQ(A, B, C), skip till next match.
+"""Spark in two tasks at a time, ten million events in eight Parquet files: SEQ(A, B, C), skip till next match.
 
-Four inputs: 1,000 or 100,000 keys, all events or 3 in 100 relevant; windows hold ten relevant events of a key. Flink reads
-the same files in the same run. Every variant reads, matches and adds up all matches; starting Spark is not in the time.
+Four inputs: 1,000 or 100,000 keys, all events or 3 in 100 relevant; windows hold ten relevant events of a key. Flink
+reads the same files in the same run. Every variant reads, matches and adds up all matches; starting Spark is not timed.
 """
 
 from collections.abc import Callable, Sequence

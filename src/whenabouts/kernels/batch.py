@@ -72,14 +72,10 @@ def prepare(bound: Bound, program: Program, table: pa.Table, given: U64 | None =
         keep = valid | (bits == 0) if bound.query.strategy is Strategy.STRICT else valid
         rows, bits, codes = rows[keep], bits[keep], codes[keep]
     time = _ticks(bound, table, rows)
-    order = _time_order(time)
+    keyed = bool(bound.key) and codes.size > 0 and bound.query.strategy is not Strategy.STRICT
+    order, runs = _arrangement(time, codes if keyed else None)
     if order is not None:
         rows, bits, codes, time = rows[order], bits[order], codes[order], time[order]
-    runs = np.array([0, rows.size], np.int64)
-    if bound.key and codes.size and bound.query.strategy is not Strategy.STRICT:
-        order, runs = by_key(codes, int(codes.max()) + 1)
-        if runs.size > 2:
-            rows, bits, codes, time = rows[order], bits[order], codes[order], time[order]
     floats, ints = _matrices(bound, program, table, rows)
     instant, after = instants(time, runs)
     return Batch(Events(time, bits, codes, runs, instant, after, floats, ints), rows, tuple(bad))
@@ -234,10 +230,38 @@ def _ticks(bound: Bound, table: pa.Table, rows: I64) -> I64:
     return time // bound.tick if bound.tick > 1 else time
 
 
-def _time_order(time: I64) -> Any:
+def _arrangement(time: I64, codes: I64 | None) -> tuple[I64 | None, I64]:
+    """The order that brings keys together and their events into time order (None: as they are), and the runs of keys.
+
+    Usually events come in time order, or, in a Spark task, by key and almost in time order: sorting is the exception.
+    """
+    if codes is None:
+        return _time_order(time), np.array([0, time.size], np.int64)
+    count = int(codes.max()) + 1
+    order, runs = by_key(codes, count)
+    if np.array_equal(order, np.arange(order.size)):
+        order = None
+    if ascending(time if order is None else time[order], runs):
+        return order, runs
+    by_time = np.argsort(time, kind="stable")
+    order, runs = by_key(codes[by_time], count)
+    return by_time[order], runs
+
+
+def _time_order(time: I64) -> I64 | None:
     if time.size < 2 or bool(np.all(time[1:] >= time[:-1])):
         return None
     return np.argsort(time, kind="stable")
+
+
+@njit(cache=True)
+def ascending(time, runs):
+    """Whether the times of every run ascend."""
+    for r in range(runs.size - 1):
+        for i in range(runs[r] + 1, runs[r + 1]):
+            if time[i] < time[i - 1]:
+                return False
+    return True
 
 
 @njit(cache=True)

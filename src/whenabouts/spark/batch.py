@@ -10,7 +10,7 @@ Only public DataFrame calls, so it works over Spark Connect; the session is that
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 
@@ -31,7 +31,7 @@ from whenabouts.plan import expressions as ex
 from whenabouts.plan.pattern import Output, Strategy
 from whenabouts.spark.pushdown import Pushed, push
 from whenabouts.spark.schema import arrow_schema, column, spark_schema
-from whenabouts.spark.task import BITS, AsideTask, MatchTask, Parcel, pack
+from whenabouts.spark.task import BITS, HASH, AsideTask, MatchTask, Parcel, pack
 
 
 class OneTaskWarning(UserWarning):
@@ -48,6 +48,12 @@ class SparkPlan:
     pushed: Pushed
     shipped: tuple[str, ...]
     one_task: str | None  # the reason, if the whole input goes to one task
+
+    @property
+    def sortable(self) -> bool:
+        """Whether the key is one integer."""
+        key = self.plan.bound.key
+        return len(key) == 1 and isinstance(self.struct[key[0]].dataType, st.IntegralType)
 
     @property
     def time(self) -> Column:
@@ -122,8 +128,11 @@ def match(query: PatternQuery, df: DataFrame) -> DataFrame:
     if planned.one_task:
         warnings.warn(f"one task matches the whole input: {planned.one_task}", OneTaskWarning, stacklevel=3)
     bound = planned.plan.bound
-    sent = pa.schema([*(planned.arrow.field(n) for n in planned.shipped), pa.field(BITS, pa.int64())])
-    cut_at = () if planned.one_task else tuple(planned.shipped.index(k) for k in bound.key)
+    added = [BITS] if planned.one_task or planned.sortable else [HASH, BITS]
+    sent = pa.schema([*(planned.arrow.field(n) for n in planned.shipped), *(pa.field(n, pa.int64()) for n in added)])
+    cut_at = (
+        () if planned.one_task else (_numbers(planned, bound.key)[0] if planned.sortable else len(planned.shipped),)
+    )
     answers_nothing = bound.query.output is Output.TOTAL and not bound.key
     task = MatchTask(planned.packed(), query.options.budget, sent, cut_at, answers_nothing=answers_nothing)
     result = spark_schema(result_schema(bound, planned.arrow))
@@ -142,6 +151,8 @@ def _events(planned: SparkPlan, df: DataFrame) -> DataFrame:
     if not needs_all_events(bound):
         kept = kept.where(planned.pushed.bits != 0)
     columns = [planned.column(name).alias(_numbered(n)) for n, name in enumerate(planned.shipped)]
+    if not (planned.one_task or planned.sortable):
+        columns.append(F.xxhash64(*(planned.column(k) for k in bound.key)).alias(HASH))
     return kept.select(*columns, planned.pushed.bits.alias(BITS))
 
 
@@ -149,13 +160,20 @@ def _numbered(n: int) -> str:
     return f"c{n}"
 
 
+def _numbers(planned: SparkPlan, names: Iterable[str]) -> list[int]:
+    return [planned.shipped.index(name) for name in names]
+
+
 def _arranged(planned: SparkPlan, events: DataFrame) -> DataFrame:
-    """Keys together and in time order; as many partitions as spark.sql.shuffle.partitions says."""
+    """Keys together; as many partitions as spark.sql.shuffle.partitions says.
+
+    Sorted by one integer, the key or its hash: Spark sorts those by radix, several times as fast as keys and times. The
+    kernel brings the few events of a key into time order itself, and tells keys with equal hashes apart.
+    """
     if planned.one_task:
         return events.repartition(1)
-    keys = [_numbered(planned.shipped.index(k)) for k in planned.plan.bound.key]
-    time = _numbered(planned.shipped.index(planned.plan.bound.schema.roles.lower))
-    return events.repartition(*keys).sortWithinPartitions(*keys, time)
+    keys = [_numbered(n) for n in _numbers(planned, planned.plan.bound.key)]
+    return events.repartition(*keys).sortWithinPartitions(keys[0] if planned.sortable else HASH)
 
 
 def check(query: PatternQuery, df: DataFrame) -> None:

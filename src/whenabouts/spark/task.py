@@ -25,6 +25,7 @@ from whenabouts.plan.bound import Bound
 from whenabouts.spark.schema import arrow_unit
 
 BITS = "whenabouts bits"  # the column of step bits that Spark computed
+HASH = "whenabouts hash"  # of a key that is not one integer: what the rows are sorted by
 ROWS = 500_000  # a kernel call gets at least these, unless the input ends
 SLICE = 50_000  # rows of a result batch
 
@@ -60,7 +61,7 @@ class MatchTask:
     packed: bytes
     budget: Budget
     sent: pa.Schema  # of what Spark ships, with the names the query uses
-    cut_at: tuple[int, ...]  # the key columns; none: the whole input is one run
+    cut_at: tuple[int, ...]  # the column the rows are sorted by; none: the whole input is one run
     answers_nothing: bool  # there is a result even if no row arrives
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -82,7 +83,8 @@ class MatchTask:
     def match(self, plan: engine.Plan, table: pa.Table) -> pa.Table:
         """The matches of whole keys, in units that Spark has."""
         bits = np.asarray(table.column(BITS)).astype(np.uint64)
-        rows, _, _ = engine.match_table(plan, table.drop_columns([BITS]), self.budget, bits)
+        events = table.select([name for name in table.column_names if name not in (BITS, HASH)])
+        rows, _, _ = engine.match_table(plan, events, self.budget, bits)
         return rows.cast(pa.schema([pa.field(f.name, arrow_unit(f.type)) for f in rows.schema]))
 
 
