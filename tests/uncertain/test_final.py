@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 
 from tests.uncertain.random_cases import PROFILES, SCHEMA, pmfs_of, random_uncertain_case
+from whenabouts.errors import UnsupportedError
 from whenabouts.kernels.reference.worlds import final_tau, match_uncertain
 from whenabouts.language.bind import bind
 from whenabouts.language.sase import parse
@@ -62,3 +63,12 @@ def test_without_a_window_a_trailing_region_never_ends():
     event = {"id": 1, "type": "A", "k": 0, "v": 0}
     (found,) = match_uncertain(bound, [event], [{0: Fraction(1)}])
     assert final_tau(bound, found) == float("inf")
+
+
+@pytest.mark.parametrize("text", ["SEQ(A a, B b) UNION SEQ(A c, B d)", "SEQ(A a, B b) WHERE latest", "AND(A a, B b)"])
+def test_what_has_no_regions_is_refused(text):
+    bound = bind(parse(f"PATTERN {text}"), SCHEMA)
+    events = [{"id": 1, "type": "A", "k": 0, "v": 0}, {"id": 2, "type": "B", "k": 0, "v": 0}]
+    found = match_uncertain(bound, events, [{0: Fraction(1)}, {1: Fraction(1, 2), 2: Fraction(1, 2)}])
+    with pytest.raises(UnsupportedError):
+        final_tau(bound, found[0])

@@ -18,6 +18,7 @@ from fractions import Fraction
 from itertools import product
 from typing import TypeAlias
 
+from whenabouts.errors import UnsupportedError
 from whenabouts.kernels.reference.linear import linear_of, regions, require_regions
 from whenabouts.kernels.reference.matching import Signature, match
 from whenabouts.kernels.reference.unordered import match_unordered
@@ -117,8 +118,9 @@ def final_tau(bound: Bound, found: UncertainMatch, *, closure_as_set: bool = Fal
     match is not considered. Linear patterns only.
     """
     require_regions(bound)
-    (pattern,) = bound.query.patterns
-    linear = linear_of(pattern)
+    if len(bound.query.patterns) > 1:
+        raise UnsupportedError("unsupported", "a match of UNION may be final by either of its patterns")
+    linear = linear_of(bound.query.patterns[0])
     latest: list[float] = []
     for point in found.points:
         at = dict(zip(found.rows, point, strict=True))
