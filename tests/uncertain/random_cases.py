@@ -66,6 +66,7 @@ PROFILES = {
     "unordered": Limits(ordered=False),
     "keys": Limits(keys=2, parts=3),
     "hole-free": Limits(holes=False),
+    "wide": Limits(width=10, time=16),
     "nested": Limits(slots=("step", "step", "optional", "star", "counted", "choice", "and", "absent")),
     "contiguity": Limits(strategies=("strict_contiguity", "partition_contiguity", "latest"), keys=2),
 }

@@ -36,7 +36,7 @@ AGGREGATES = {"sum": sum, "max": max, "min": min, "count": len}
 SMALL = {
     name: replace(limits, worlds=400)
     for name, limits in PROFILES.items()
-    if name not in ("nested", "contiguity", "unordered")
+    if name not in ("nested", "contiguity", "unordered", "wide")
 }
 
 # ------------------------------------------------------------------ a case in the words of the brute force
