@@ -169,7 +169,7 @@ def lay_out(work, nodes):
     return work.forward.target[0] + 1, steps
 
 
-@leaf
+@aside
 def weigh(work, nodes, c):
     """The mass per tick of every block in cell c: all its members happen at the same tick."""
     state = member = 0
@@ -184,7 +184,7 @@ def weigh(work, nodes, c):
         state += (1 << work.sizes[j]) - 1
 
 
-@leaf
+@aside
 def select(work, steps, count, least):
     """Make the steps with mass active, if neither end is below state `least`; returns how many there are."""
     n = 0
@@ -205,6 +205,12 @@ def advance(rows, width, active, n, ticks, spare):
     Term m of the sum stands in `spare`; it follows from the one before by N * (ticks - m + 1) / m, so that nothing
     large is ever multiplied by something small. Steps at the end that give nothing any more are dropped.
     """
+    if ticks == 1:
+        for k in range(n):
+            s, t, f = active.source[k], active.target[k], active.mass[k]
+            for r in range(width):
+                rows[t, r] += f * rows[s, r]
+        return
     m = 1
     while n > 0 and m <= ticks:
         before = rows if m == 1 else spare

@@ -57,7 +57,7 @@ def begun(work, nodes, states, steps, c, length, ticks):
     return some, n
 
 
-@leaf
+@aside
 def powers(work, matrix, states, n, length):
     """Write column, N column, N^2 column, .. to the columns of the matrix, where N is `length` times the active steps.
 
@@ -261,7 +261,10 @@ def sliding(work, nodes, states, steps, stop, span):
 
 @leaf
 def slides(begin, cells, states, stop, span):
-    """Whether sliding is cheaper than a pass for each piece (spec of imprecise time, section 3.1), in cells."""
+    """Whether sliding is cheaper than a pass for each piece (spec of imprecise time, section 3.1), in cells.
+
+    A visit of a cell costs twice the states for finding its steps, and the columns of the matrix that is multiplied.
+    """
     starts = between = ends = 0
     for c in range(cells):
         starts += begin[c] < stop
@@ -269,7 +272,7 @@ def slides(begin, cells, states, stop, span):
         ends += begin[0] + span < begin[c] < stop + span
     pieces = starts + ends
     columns = 1 if stop - begin[0] == starts else states
-    return pieces * between * columns > (2 * (between + ends) + pieces) * states
+    return pieces * between * (2 * states + columns) > 2 * (between + ends) * 3 * states + pieces * states
 
 
 @aside
