@@ -198,6 +198,37 @@ def select(work, steps, count, least):
     return n
 
 
+@leaf
+def one_tick(rows, width, active, n):
+    """Multiply the first `width` columns of `rows` by I + N."""
+    for k in range(n):
+        s, t, f = active.source[k], active.target[k], active.mass[k]
+        for r in range(width):
+            rows[t, r] += f * rows[s, r]
+
+
+@leaf
+def next_term(rows, width, active, n, scale, before, spare):
+    """Put `before` * N * scale into `spare`, and add it to `rows`; returns how many steps may still give something."""
+    kept = k = 0
+    while k < n:
+        t = active.target[k]
+        start = k
+        while k < n and active.target[k] == t:
+            s, f = active.source[k], active.mass[k] * scale
+            for r in range(width):
+                term = f * before[s, r]
+                spare[t, r] = term if k == start else spare[t, r] + term
+            k += 1
+        some = False
+        for r in range(width):
+            rows[t, r] += spare[t, r]
+            some |= spare[t, r] > 0.0
+        if some:
+            kept = k
+    return kept
+
+
 @aside
 def advance(rows, width, active, n, ticks, spare):
     """Multiply the first `width` columns of `rows` by (I + N)^ticks, where N are the first n active steps.
@@ -206,37 +237,17 @@ def advance(rows, width, active, n, ticks, spare):
     large is ever multiplied by something small. Steps at the end that give nothing any more are dropped.
     """
     if ticks == 1:
-        for k in range(n):
-            s, t, f = active.source[k], active.target[k], active.mass[k]
-            for r in range(width):
-                rows[t, r] += f * rows[s, r]
+        one_tick(rows, width, active, n)
         return
     m = 1
     while n > 0 and m <= ticks:
-        before = rows if m == 1 else spare
-        scale = (ticks - m + 1) / m
-        kept = k = 0
-        while k < n:
-            t = active.target[k]
-            start = k
-            while k < n and active.target[k] == t:
-                s, f = active.source[k], active.mass[k] * scale
-                for r in range(width):
-                    term = f * before[s, r]
-                    spare[t, r] = term if k == start else spare[t, r] + term
-                k += 1
-            some = False
-            for r in range(width):
-                rows[t, r] += spare[t, r]
-                some |= spare[t, r] > 0.0
-            if some:
-                kept = k
-        n, last = kept, n
-        if m >= ticks:
-            n = 0
-        for k in range(n, last):  # what is dropped leaves zeros behind
+        kept = next_term(rows, width, active, n, (ticks - m + 1) / m, rows if m == 1 else spare, spare)
+        if m == ticks:
+            kept = 0
+        for k in range(kept, n):  # what is dropped leaves zeros behind
             for r in range(width):
                 spare[active.target[k], r] = 0.0
+        n = kept
         m += 1
 
 
