@@ -47,11 +47,11 @@ def arrays(events: Sequence[Segments]) -> Times:
     mass = [[s.weight / total(e) for s in e] for e in events]
     area = [[m * (s.end - s.start + 1) for m, s in zip(ms, e, strict=True)] for ms, e in zip(mass, events, strict=True)]
     return Times(
-        np.array([e[0].start for e in events]),
-        np.array([e[-1].end for e in events]),
+        np.array([e[0].start for e in events], np.int64),
+        np.array([e[-1].end for e in events], np.int64),
         first.astype(np.int64),
-        np.array([s.start for e in events for s in e]),
-        np.array([m for ms in mass for m in ms]),
+        np.array([s.start for e in events for s in e], np.int64),
+        np.array([m for ms in mass for m in ms], np.float64),
         np.array([sum(a[:i]) for a in area for i in range(len(a))], np.float64),
         np.array([sum(a[:i:-1]) for a in area for i in range(len(a))], np.float64),
     )
@@ -109,3 +109,8 @@ def random_case(rng: random.Random, *, groups: bool = False, holes: bool = True)
             events.append(random_segments(rng, start, holes=holes, longest=longest))
     reach = pace * len(sizes) + 6
     return Case(events, sizes, rng.choice((-1, rng.randint(0, reach), rng.randint(len(sizes) - 1, reach), 100)))
+
+
+def same(found: float, wanted: Fraction) -> bool:
+    """Equal up to rounding; 0 only if impossible."""
+    return abs(Fraction(found) - wanted) <= wanted * Fraction(1, 10**12)

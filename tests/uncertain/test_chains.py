@@ -19,6 +19,7 @@ from tests.uncertain.chain_data import (
     one_chain,
     random_case,
     random_segments,
+    same,
     tick_by_tick,
     uniform,
 )
@@ -34,11 +35,6 @@ METHODS = (CHEAPEST, EACH, SLIDING)
 
 def confidence(events: Sequence[Segments], sizes: Sequence[int], span: int, method: int = CHEAPEST) -> float:
     return float(compiled(chain.confidences, CONFIDENCES)(arrays(events), one_chain(sizes), span, method)[0])
-
-
-def same(found: float, wanted: Fraction) -> bool:
-    """Equal up to rounding; 0 only if impossible."""
-    return abs(Fraction(found) - wanted) <= wanted * Fraction(1, 10**12)
 
 
 def check(case: Case) -> Fraction:

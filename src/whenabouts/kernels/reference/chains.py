@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
+from math import prod
 from typing import NamedTuple
 
 Time = Mapping[int, Fraction]  # instant -> its probability
@@ -57,6 +58,9 @@ def ranges(chain: Chain, span: int | None) -> list[tuple[int, int]] | None:
     return [(min(column), max(column)) for column in zip(*instants, strict=True)] if instants else None
 
 
-def expected_count(classes: Sequence[Sequence[Time]], span: int | None) -> Fraction:
-    """How many chains of one event of each class there are on average."""
-    return sum((confidence([[time] for time in chosen], span) for chosen in product(*classes)), Fraction(0))
+def expected_total(classes: Sequence[Sequence[tuple[Time, Fraction]]], span: int | None) -> Fraction:
+    """The mean sum, over all chains of one event of each class, of the product of their values; with 1 their number."""
+    found = Fraction(0)
+    for chosen in product(*classes):
+        found += prod(value for _, value in chosen) * confidence([[time] for time, _ in chosen], span)
+    return found
