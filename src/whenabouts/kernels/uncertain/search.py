@@ -32,7 +32,7 @@ ROW = np.dtype([(n, "i8") for n in ("event", "low", "high", "closed")])
 
 
 class Stack(NamedTuple):
-    """The prefix under way, with one frame and one row of registers per event, and the rows of its forbidden regions."""
+    """The prefix under way: a frame and a row of registers per event, and rows of forbidden regions."""
 
     frames: Records
     ints: I64
@@ -455,9 +455,9 @@ def absent_in(tables, events, times, reach, forbid, stack, run, depth, n, part, 
     asks = tables.asks[bit]
     x = first_after(reach, run, begin + 1)
     while n >= 0 and x < run[1] and times.lower[x] <= end:
-        if (events.bits[x] >> bit) & 1 and times.upper[x] > begin and not member(stack, depth, x):
-            if asks < 0 or ask(forbid, asks, x, events, ints, floats):
-                n = add_row(stack, n, x, gap, gap + 1, 0)
+        possible = (events.bits[x] >> bit) & 1 and times.upper[x] > begin and not member(stack, depth, x)
+        if possible and (asks < 0 or ask(forbid, asks, x, events, ints, floats)):
+            n = add_row(stack, n, x, gap, gap + 1, 0)
         x += 1
     return n
 

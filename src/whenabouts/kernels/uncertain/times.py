@@ -52,8 +52,8 @@ class Forbidders(NamedTuple):
     A row says that `event` is not in the open interval from the last (from_last 1) or first (0) instant of node `low`
     to the first instant of node `high`, nodes counted from 0 within the chain. low -1: from (last instant of the
     chain - W), where W = span + 1; high = number of nodes: to (first instant of the chain + W); without a window these
-    reach to the beginning and the end of time. Where closed is 1 the interval includes the instant of node `high`, which
-    then is a node. Rows of one event stand together, disjoint, in time order.
+    reach to the beginning and the end of time. Where closed is 1 the interval includes the first instant of node
+    `high`, which then is a node. Rows of one event stand together, disjoint, in time order.
     """
 
     ends: I64
