@@ -23,7 +23,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from whenabouts.errors import QueryError, WhenaboutsError
+from whenabouts.errors import QueryError, UnsupportedError, WhenaboutsError
+from whenabouts.events.roles import ErrorTable, Margin, shape_of, time_roles
 from whenabouts.events.schema import Roles, Schema
 from whenabouts.events.table import schema_of, to_arrow
 from whenabouts.kernels.batch import Batch, prepare
@@ -35,6 +36,7 @@ from whenabouts.language.aggregates import registered
 from whenabouts.language.bind import bind
 from whenabouts.language.builder import Clauses
 from whenabouts.language.sase import parse
+from whenabouts.matches.choice import chosen
 from whenabouts.matches.collect import collect
 from whenabouts.matches.totals import collapsed, total
 from whenabouts.plan.automaton import ambiguous
@@ -45,7 +47,7 @@ from whenabouts.plan.rewrites import rewrite
 
 
 class BadRowsWarning(UserWarning):
-    """Rows were set aside because they lack a time or a key; `PatternQuery.run` returns them with the reason."""
+    """Rows were set aside because they lack a time or a key; `PatternQuery.bad_rows` returns them with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,9 @@ def match_table(
 ) -> tuple[pa.Table, Batch, dict[str, int]]:
     """Match an Arrow table: the work of one process, and of one Spark task. `bits`: see `prepare`."""
     bound, program, query = plan.bound, plan.lowered.program, plan.bound.query
+    if not bound.schema.roles.exact:
+        hint = "query.check, query.explain and query.bad_rows work; for matches, name one exact time column"
+        raise UnsupportedError("unsupported", "matching over uncertain time is not supported yet", hint=hint)
     batch = prepare(bound, program, table, bits)
     dropped = 0
     if query.output is Output.TOTAL:
@@ -116,8 +121,7 @@ def match_table(
         out = matches(bound, plan.lowered, batch, budget, limit, plan.aggregates)
         dropped = int(out.fill[2])
         rows = collect(bound, program, table, batch, out, merge=plan.merge, aggregates=plan.aggregates)
-    if query.limit is not None:
-        rows = rows.slice(0, query.limit)
+    rows = chosen(query, rows)
     counters = {
         "events": table.num_rows,
         "relevant": int(np.count_nonzero(batch.events.bits)),
@@ -169,7 +173,7 @@ class PatternQuery:
         run = self.run(events)
         if run.counters["bad_rows"]:
             warnings.warn(
-                f"{run.counters['bad_rows']} rows set aside (null time or key); query.run(events).bad_rows has them",
+                f"{run.counters['bad_rows']} rows set aside; query.bad_rows(events) has them with the reason",
                 BadRowsWarning,
                 stacklevel=2,
             )
@@ -185,7 +189,11 @@ class PatternQuery:
     def bad_rows(self, events: Any) -> Any:
         """The rows `match` sets aside, with a column `reason`; lazily for a Spark DataFrame."""
         side = _spark(events)
-        return side.bad_rows(self, events) if side is not None else self.run(events).bad_rows
+        if side is not None:
+            return side.bad_rows(self, events)
+        table, restore = to_arrow(events)
+        plan = compile_query(self.query, schema_of(table.schema, self.options.roles), self.options.granularity)
+        return restore(bad_rows(table, prepare(plan.bound, plan.lowered.program, table)))
 
     def _schema(self, schema: Any) -> Schema:
         arrow = schema if isinstance(schema, pa.Schema) else to_arrow(schema)[0].schema
@@ -202,6 +210,8 @@ def query(
     type: str | None = "type",
     time: str | tuple[str, str] = "time",
     pmf: str | None = None,
+    error: Margin | ErrorTable | None = None,
+    shape: str | tuple[str, float] = "uniform",
     granularity: str | None = None,
     name: str | None = None,
     budget: int = Budget().partial,
@@ -211,7 +221,9 @@ def query(
     """A query from text or from the builder.
 
     `id`, `type`, `time` name the columns with these roles (id None: the row number); `granularity` such as "1 s" is the
-    length of a tick. `budget` bounds the partial matches held at once; a start that needs more fails the query or, with
+    length of a tick. Uncertain time is `time=("lower", "upper")`, or has an `error` such as "500 ms", ("7 s", "8 s"), a
+    column or an ErrorTable; its `shape` is "uniform", "triangular", "normal", or given by the list column `pmf`.
+    `budget` bounds the partial matches held at once; a start that needs more fails the query or, with
     `on_budget="drop"`, is given up and counted.
     """
     if isinstance(pattern, str):
@@ -226,8 +238,7 @@ def query(
         raise QueryError("unknown-name", f"on_budget={on_budget!r} is not a policy", hint='use "fail" or "drop"')
     if budget < 16 or max_matches < 1:
         raise QueryError("limit", "budget must be at least 16 and max_matches at least 1")
-    lower_time, upper_time = (time, time) if isinstance(time, str) else time
-    roles = Roles(id, type, lower_time, upper_time, pmf)
+    roles = time_roles(Roles(id, type), time, pmf, error, shape_of(shape))
     return PatternQuery(parsed, Options(roles, granularity, Budget(budget, max_matches, on_budget == "drop")))
 
 

@@ -30,6 +30,7 @@ from whenabouts.plan.pattern import (
     AllOf,
     Choice,
     Closure,
+    Confidence,
     Measure,
     Output,
     Query,
@@ -253,5 +254,14 @@ def drafts(draw):
         draw(st.sampled_from(Closure)),
         output,
         tuple(measures.values()),
-        None if output is Output.TOTAL else draw(st.none() | st.integers(1, 100)),
+        **{} if output is Output.TOTAL else draw(choices_among_rows()),
+    )
+
+
+def choices_among_rows():
+    """CONFIDENCE, and TOP or LIMIT."""
+    count = st.integers(1, 100)
+    thresholds = st.builds(Confidence, st.floats(0, 1, exclude_max=True), st.booleans()) | st.just(Confidence(1.0))
+    return st.fixed_dictionaries({}, optional={"confidence": thresholds, "top": count}) | st.fixed_dictionaries(
+        {}, optional={"confidence": thresholds, "limit": count}
     )

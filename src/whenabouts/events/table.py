@@ -13,7 +13,7 @@ from typing import Any
 import narwhals as nw
 import pyarrow as pa
 
-from whenabouts.errors import DataError, SchemaError, UnsupportedError, did_you_mean
+from whenabouts.errors import DataError, SchemaError, did_you_mean
 from whenabouts.events.schema import Column, DType, Roles, Schema
 
 Restore = Callable[[pa.Table], Any]
@@ -90,18 +90,16 @@ def schema_of(arrow: pa.Schema, roles: Roles) -> Schema:
         column = _column(f.name, f.type)
         if column is not None:
             columns[f.name] = column
-    return Schema(columns, checked_roles(columns, list(arrow.names), roles))
+    roles = checked_roles(columns, list(arrow.names), roles)
+    if roles.pmf is not None:
+        _check_pmf(roles.pmf, arrow.field(roles.pmf).type)
+    return Schema(columns, roles)
 
 
 def checked_roles(columns: Mapping[str, Column], names: Sequence[str], roles: Roles) -> Roles:
     """The roles with columns that exist; the default id and type columns may be missing."""
-    if not roles.exact:
-        raise UnsupportedError(
-            "unsupported",
-            "uncertain time (two time columns or a pmf) is not supported yet",
-            hint='pass one exact time column: wa.query(text, time="…")',
-        )
-    for role, name in (("time", roles.lower), ("id", roles.id), ("type", roles.type)):
+    named = [("time", name) for name in roles.time_columns] + [("error", name) for name in roles.error_columns]
+    for role, name in (*named, ("pmf", roles.pmf), ("id", roles.id), ("type", roles.type)):
         if name is None or name in names:
             continue
         if role == "id" and name == "id":
@@ -114,17 +112,37 @@ def checked_roles(columns: Mapping[str, Column], names: Sequence[str], roles: Ro
                 f"the table has no column {name!r} for the {role} of events",
                 hint=f"name it: wa.query(text, {role}=…); {did_you_mean(name, names) or 'the table has no columns'}",
             )
-    time = columns.get(roles.lower)
-    if time is None or time.dtype not in (DType.INT, DType.TIME):
-        what = f"has type {time.dtype.value}" if time is not None else "has a type without order"
-        raise SchemaError(
-            "schema",
-            f"the time column {roles.lower!r} {what}",
-            hint="time must be an integer or a timestamp; convert it first",
-        )
+    for name in roles.time_columns:
+        _check_time(name, columns.get(name))
+    lower, upper = columns[roles.lower], columns[roles.upper]
+    if lower.unit != upper.unit:
+        counts = " and ".join(f"{c.name!r} ({c.unit or 'plain integers'})" for c in (lower, upper))
+        message = f"the time columns {counts} have different units"
+        raise SchemaError("schema", message, hint="convert one of them in the table")
     if roles.type is not None and (roles.type not in columns or columns[roles.type].dtype is not DType.STRING):
         raise SchemaError("schema", f"the type column {roles.type!r} must hold strings", hint="convert it first")
     return roles
+
+
+def _check_time(name: str, column: Column | None) -> None:
+    if column is None or column.dtype not in (DType.INT, DType.TIME):
+        what = f"has type {column.dtype.value}" if column is not None else "has a type without order"
+        raise SchemaError(
+            "schema",
+            f"the time column {name!r} {what}",
+            hint="time must be an integer or a timestamp; convert it first",
+        )
+
+
+def _check_pmf(name: str, kind: Any) -> None:
+    is_list = any(is_kind(kind) for is_kind in (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list))
+    item = kind.value_type if is_list else None
+    if item is not None and (pa.types.is_float32(item) or pa.types.is_float16(item)):
+        message = f"the pmf column {name!r} holds {item} numbers, too coarse to add up to 1 within 1e-9"
+        raise SchemaError("schema", message, hint="compute the masses with 64 bits; a cast comes too late")
+    if item is None or not (pa.types.is_float64(item) or pa.types.is_integer(item) or pa.types.is_decimal(item)):
+        message = f"the pmf column {name!r} has type {kind}"
+        raise SchemaError("schema", message, hint="a pmf is a list of numbers per row, one per tick or per equal bin")
 
 
 def _column(name: str, kind: Any) -> Column | None:

@@ -2,8 +2,9 @@
 
 Idea: find out cheaply which rows matter (type and conditions on one event give a bit per step), and only then touch
 other columns, sort, and evaluate derived columns. Rows that cannot take part are dropped here unless the strategy or an
-EVENTS window has to see them. Rows with a null time, or a null key where a step wants them, are set aside as bad.
-Invariant: events of a key are contiguous and in time order; `rows` leads back to the source row of every event.
+EVENTS window has to see them. Rows without a usable time, or with a null key where a step wants them, are set aside as
+bad. Invariant: events of a key are contiguous and in time order (over uncertain time: in the order of the first tick at
+which they may have happened); `rows` leads back to the source row of every event.
 """
 
 from __future__ import annotations
@@ -18,15 +19,18 @@ import pyarrow.compute as pc
 from numba import njit
 
 from whenabouts.events.schema import DType
+from whenabouts.events.times import I8, NULL_TIME, bad_rows_of, mark
 from whenabouts.kernels.columns import evaluate, plain
 from whenabouts.kernels.program import F64, I64, NULL_INT, U64, Program
 from whenabouts.kernels.types import Events, instants
+from whenabouts.kernels.uncertain.encode import encode, readings_of, reordered
+from whenabouts.kernels.uncertain.times import Times
 from whenabouts.plan import expressions as ex
 from whenabouts.plan.bound import Bound
 from whenabouts.plan.expressions import Expr
 from whenabouts.plan.pattern import Strategy
 
-NULL_TIME, NULL_KEY = "null time", "null key"
+NULL_KEY = "null key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,7 @@ class Batch:
     events: Events
     rows: I64
     bad: tuple[tuple[str, I64], ...]  # reason -> source rows
+    times: Times | None = None  # of the same events, over uncertain time
 
 
 def needs_all_events(bound: Bound) -> bool:
@@ -57,12 +62,11 @@ def prepare(bound: Bound, program: Program, table: pa.Table, given: U64 | None =
     `given` are bits the caller has computed already, by types and by the filters the program does not list any more.
     """
     rows, bits = _relevant(bound, program, table, given)
-    bad: list[tuple[str, I64]] = []
-    time_column = table.column(bound.schema.roles.lower)
-    if time_column.null_count:
-        missing = np.asarray(pc.is_null(time_column))
-        bad.append((NULL_TIME, np.flatnonzero(missing)))
-        keep = ~missing[rows]
+    readings = None if bound.schema.roles.exact else readings_of(bound, table)
+    fault = _null_times(bound, table) if readings is None else readings.fault
+    bad = [] if fault is None else bad_rows_of(fault)
+    if fault is not None and bad:
+        keep = fault[rows] == 0
         rows, bits = rows[keep], bits[keep]
     codes, valid = _key_codes(bound, table, rows)
     if valid is not None:
@@ -71,14 +75,26 @@ def prepare(bound: Bound, program: Program, table: pa.Table, given: U64 | None =
             bad.append((NULL_KEY, lost))
         keep = valid | (bits == 0) if bound.query.strategy is Strategy.STRICT else valid
         rows, bits, codes = rows[keep], bits[keep], codes[keep]
-    time = _ticks(bound, table, rows)
+    times = None if readings is None else encode(bound, readings, rows)
+    time = _ticks(bound, table, rows) if times is None else times.lower
     keyed = bool(bound.key) and codes.size > 0 and bound.query.strategy is not Strategy.STRICT
     order, runs = _arrangement(time, codes if keyed else None)
     if order is not None:
         rows, bits, codes, time = rows[order], bits[order], codes[order], time[order]
+        times = None if times is None else reordered(times, order)
     floats, ints = _matrices(bound, program, table, rows)
     instant, after = instants(time, runs)
-    return Batch(Events(time, bits, codes, runs, instant, after, floats, ints), rows, tuple(bad))
+    return Batch(Events(time, bits, codes, runs, instant, after, floats, ints), rows, tuple(bad), times)
+
+
+def _null_times(bound: Bound, table: pa.Table) -> I8 | None:
+    """The faults of exact times; None if there are none."""
+    column = table.column(bound.schema.roles.lower)
+    if not column.null_count:
+        return None
+    fault = np.zeros(table.num_rows, np.int8)
+    mark(fault, np.asarray(pc.is_null(column)), NULL_TIME)
+    return fault
 
 
 def _relevant(bound: Bound, program: Program, table: pa.Table, given: U64 | None) -> tuple[I64, U64]:

@@ -17,11 +17,24 @@ from whenabouts.language import forms
 from whenabouts.language.bounds import check_size
 from whenabouts.language.tokens import span_of
 from whenabouts.plan.expressions import Attribute, Call, Expr, Literal, conjuncts
-from whenabouts.plan.pattern import Closure, Measure, Output, Pattern, Query, Strategy, Window, steps_of_query
+from whenabouts.plan.pattern import (
+    Closure,
+    Confidence,
+    Measure,
+    Output,
+    Pattern,
+    Query,
+    Strategy,
+    Window,
+    steps_of_query,
+)
 from whenabouts.plan.render import derived_name, render_expr
 from whenabouts.plan.typing import shorten
 
-CLAUSES = ("WHERE", "WITHIN", "CLOSURE", "RETURN", "LIMIT")
+CLAUSES = ("WHERE", "WITHIN", "CLOSURE", "CONFIDENCE", "RETURN", "TOP", "LIMIT")
+
+
+STRATEGY = "strategy"  # its place among the spans of a query: it is no clause of its own
 
 
 class Item(NamedTuple):
@@ -52,7 +65,8 @@ class Clause(NamedTuple):
     """One clause: its first word and what follows."""
 
     keyword: Token
-    value: Condition | Window | Closure | Returned | int
+    value: Condition | Window | Closure | Confidence | Returned | int
+    span: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +76,23 @@ class Clauses:
     where: Condition | None = None
     within: Window | None = None
     closure: Closure = Closure.MAXIMAL
+    confidence: Confidence | None = None
     returns: Returned = NOTHING_RETURNED
+    top: int | None = None
     limit: int | None = None
 
 
 def assemble(patterns: tuple[Pattern, ...], clauses: Iterable[Clause]) -> Query:
     """A query from its clauses; only sizes are checked yet."""
     given: dict[str, Any] = {}
-    for keyword, value in clauses:
+    spans: dict[str, Span] = {}
+    for keyword, value, span in clauses:
         name = {"RETURN": "returns"}.get(keyword.type, keyword.type.lower())
         if name in given:
             hint = "join conditions with AND" if keyword.type == "WHERE" else None
             raise QueryError("syntax", f"{keyword.type} is given twice", span=span_of(keyword), hint=hint)
         given[name] = value
+        spans[keyword.type] = span or span_of(keyword)
     parts = Clauses(**given)
     items = tuple(expanded for item in parts.returns.items for expanded in _expanded(item))
     check_size(patterns, (*(parts.where or ()), *(item.expr for item in items)))
@@ -84,7 +102,10 @@ def assemble(patterns: tuple[Pattern, ...], clauses: Iterable[Clause]) -> Query:
         closure=parts.closure,
         output=parts.returns.output,
         measures=tuple(measure(item.expr, item.alias) for item in items),
+        confidence=parts.confidence,
+        top=parts.top,
         limit=parts.limit,
+        spans=spans,
     )
     return query if parts.where is None else _with_conditions(query, parts.where)
 
@@ -135,8 +156,10 @@ def _with_conditions(query: Query, where: Condition) -> Query:
             predicates.append(item)
     if len(strategies) > 1:
         raise QueryError("duplicate-name", "two selection strategies are given", span=strategies[1][1])
-    chosen = strategies[0][0] if strategies else query.strategy
-    return replace(query, where=tuple(predicates), equivalence=tuple(dict.fromkeys(keys)), strategy=chosen)
+    chosen, span = strategies[0] if strategies else (query.strategy, None)
+    spans = query.spans if span is None else {**query.spans, STRATEGY: span}
+    keyed = replace(query, where=tuple(predicates), equivalence=tuple(dict.fromkeys(keys)))
+    return replace(keyed, strategy=chosen, spans=spans)
 
 
 def _strategy(item: Expr, positive: set[str]) -> Strategy | None:

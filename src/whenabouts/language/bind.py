@@ -14,6 +14,8 @@ from whenabouts.errors import QueryError, SchemaError, UnsupportedError, Whenabo
 from whenabouts.events.schema import DType, Schema
 from whenabouts.language.clock import clock_of, extent_of
 from whenabouts.language.coerce import plain
+from whenabouts.language.margins import settled
+from whenabouts.language.uncertain import check_times
 from whenabouts.plan.bound import Bound, Extent
 from whenabouts.plan.expressions import Aggregate, Attribute, Expr, Pick, transform
 from whenabouts.plan.pattern import Closure, Measure, Output, Query, Strategy, steps_of_query
@@ -40,6 +42,7 @@ def _bound(query: Query, schema: Schema, granularity: str | None) -> Bound:
     for key in query.equivalence:
         _require_column(key, schema, None)
     clock = clock_of(schema, granularity)
+    schema = settled(schema, clock)
     where = []
     for condition in query.where:
         named = _named(condition, schema)
@@ -54,9 +57,11 @@ def _bound(query: Query, schema: Schema, granularity: str | None) -> Bound:
         value = plain(named, schema, clock)
         measures.append(Measure(_grouped(value) if query.output is Output.TOTAL else value, item.name))
     _check_result_columns(query)
+    query = replace(query, where=tuple(where), measures=tuple(measures))
+    check_times(query, schema)
     extent = None if query.window is None else extent_of(query.window, clock)
     return Bound(
-        replace(query, where=tuple(where), measures=tuple(measures)),
+        query,
         schema,
         steps_of_query(query),
         extent,
@@ -73,7 +78,7 @@ def _check_roles(query: Query, schema: Schema) -> None:
     roles = schema.roles
     if roles.id is not None and roles.id not in schema.columns:
         raise _missing("id", roles.id, schema, "or id=None for the row number")
-    for name in dict.fromkeys((roles.lower, roles.upper)):
+    for name in roles.time_columns:
         column = schema.columns.get(name)
         if column is None:
             raise _missing("time", name, schema, 'or time=("lower", "upper") for an uncertain time')
@@ -81,7 +86,8 @@ def _check_roles(query: Query, schema: Schema) -> None:
             message = f"the time column {name!r} holds {column.dtype} values; times are integers or timestamps"
             raise SchemaError("schema", message, hint="convert it in the table")
     if schema.columns[roles.lower].unit != schema.columns[roles.upper].unit:
-        raise SchemaError("schema", f"the time columns {roles.lower!r} and {roles.upper!r} have different units")
+        message = f"the time columns {roles.lower!r} and {roles.upper!r} have different units"
+        raise SchemaError("schema", message, hint="convert one of them in the table")
     typed = [info for info in steps_of_query(query).values() if info.type is not None]
     if typed:
         kind = None if roles.type is None else schema.columns.get(roles.type)
@@ -160,5 +166,5 @@ def _warnings(query: Query, extent: Extent | None) -> Iterator[str]:
         yield UNBOUNDED
     if extent is not None and not extent.events and extent.span == 0 and len(steps) > 1:
         yield ONE_INSTANT
-    if query.closure is not Closure.MAXIMAL and query.strategy is Strategy.ANY:
+    if query.closure not in (Closure.MAXIMAL, Closure.SET) and query.strategy is Strategy.ANY:
         yield NO_EFFECT

@@ -12,7 +12,7 @@ from whenabouts.errors import QueryError, Span
 from whenabouts.language import limits
 from whenabouts.language.tokens import SURROGATE
 from whenabouts.plan.expressions import Attribute, DurationLiteral, Expr, In, Like, Literal, children
-from whenabouts.plan.pattern import AllOf, Pattern, Repeat, Step, parts_of
+from whenabouts.plan.pattern import AllOf, Confidence, Pattern, Repeat, Step, parts_of
 
 
 def check_size(patterns: Iterable[Pattern], exprs: Iterable[Expr | None]) -> None:
@@ -106,10 +106,19 @@ def _check_number(value: float, span: Span | None) -> None:
         raise QueryError("limit", "this number is too large for a float", span=span)
 
 
-def check_limit(count: int, span: Span | None = None) -> None:
-    """LIMIT asks for at least one match."""
+def check_limit(count: int, span: Span | None = None, clause: str = "LIMIT") -> None:
+    """LIMIT and TOP ask for at least one match."""
     if not 1 <= count <= limits.INT64_MAX:
-        raise QueryError("limit", "LIMIT must be at least 1 and fit into 64 bits", span=span)
+        raise QueryError("limit", f"{clause} must be at least 1 and fit into 64 bits", span=span)
+
+
+def check_confidence(confidence: Confidence, span: Span | None = None) -> None:
+    """CONFIDENCE asks for a probability that some match can have."""
+    if not 0 <= confidence.least <= 1:  # also refuses NaN
+        hint = "write a fraction: CONFIDENCE >= 0.9"
+        raise QueryError("limit", "a confidence lies between 0 and 1", span=span, hint=hint)
+    if confidence.above and confidence.least == 1:
+        raise QueryError("limit", "no confidence is above 1", span=span, hint="CONFIDENCE >= 1 keeps what is certain")
 
 
 def check_text(text: str, span: Span | None = None) -> None:

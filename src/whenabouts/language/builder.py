@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from whenabouts.errors import QueryError, did_you_mean
 from whenabouts.language.assembly import measure
-from whenabouts.language.bounds import check_size
+from whenabouts.language.bounds import check_confidence, check_size
 from whenabouts.language.check import check
 from whenabouts.language.durations import from_timedelta, unit_named
 from whenabouts.language.values import Events, Operand, Value, call, expression
@@ -26,6 +26,7 @@ from whenabouts.plan.pattern import (
     AllOf,
     Choice,
     Closure,
+    Confidence,
     Output,
     Pattern,
     Query,
@@ -81,8 +82,19 @@ class Clauses:
         return Draft(replace(self.draft(), window=Window(amount, unit, inclusive)))
 
     def closure(self, mode: Closure | str) -> Draft:
-        """How much a closure takes: "maximal", "prefixes" or "shortest"."""
+        """How much a closure takes: "maximal", "prefixes" or "shortest"; "set": unordered, over uncertain time."""
         return Draft(replace(self.draft(), closure=_chosen(Closure, mode, "closure mode")))
+
+    def confidence(self, least: float, *, above: bool = False) -> Draft:
+        """CONFIDENCE >= least, or > least: leave out rows of matches that are less probable."""
+        if isinstance(least, bool) or not isinstance(least, int | float):
+            raise QueryError("type-mismatch", f"a confidence is a number, not {least!r}")
+        check_confidence(Confidence(least, above))
+        return Draft(replace(self.draft(), confidence=Confidence(float(least), above)))
+
+    def top(self, count: int) -> Draft:
+        """TOP count BY CONFIDENCE: only the most confident rows."""
+        return Draft(replace(self.draft(), top=_whole(count, "a number of matches")))
 
     def returns(self, *items: Value | Events | StepPart, **named: Value | Events | StepPart) -> Draft:
         """Further RETURN items; a keyword names the result column."""
@@ -98,9 +110,7 @@ class Clauses:
 
     def limit(self, count: int) -> Draft:
         """At most this many matches."""
-        if isinstance(count, bool) or not isinstance(count, int):
-            raise QueryError("type-mismatch", f"a limit is a whole number, not {count!r}")
-        return Draft(replace(self.draft(), limit=count))
+        return Draft(replace(self.draft(), limit=_whole(count, "a limit")))
 
     def _measures(
         self, output: Output, items: tuple[Returnable, ...], named: dict[str, Value] | dict[str, Returnable]
@@ -251,8 +261,12 @@ def _returned(item: Returnable | Operand) -> Expr:
 
 
 def _count(number: int) -> int:
+    return _whole(number, "a quantifier")
+
+
+def _whole(number: int, what: str) -> int:
     if isinstance(number, bool) or not isinstance(number, int):
-        raise QueryError("type-mismatch", f"a quantifier is a whole number, not {number!r}")
+        raise QueryError("type-mismatch", f"{what} is a whole number, not {number!r}")
     return number
 
 
@@ -260,5 +274,5 @@ def _chosen(options: type[E], value: E | str, what: str) -> E:
     try:
         return options(str(value).lower().replace(" ", "_"))
     except ValueError:
-        hint = did_you_mean(str(value), options)
+        hint = did_you_mean(str(value), map(str, options))
         raise QueryError("unknown-name", f"there is no {what} {str(value)[:60]!r}", hint=hint) from None

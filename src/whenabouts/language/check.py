@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from whenabouts.errors import QueryError, UnsupportedError
-from whenabouts.language.bounds import check_limit, check_size, check_text
+from whenabouts.language.bounds import check_confidence, check_limit, check_size, check_text
 from whenabouts.language.limits import INT64_MAX
 from whenabouts.language.references import check_condition, check_item, check_total
 from whenabouts.language.shapes import check_shapes
@@ -67,11 +67,32 @@ def _check_output(query: Query) -> None:
     if query.output is Output.COLLAPSED and query.strategy is not Strategy.ANY:
         message = "RETURN COLLAPSED stands for matches under skip_till_any_match"
         raise UnsupportedError("unsupported", message, hint="add AND skip_till_any_match to WHERE")
+    _check_rows(query)
+
+
+def _check_rows(query: Query) -> None:
+    """The clauses that choose among match rows."""
     if query.limit is not None:
         check_limit(query.limit)
         if query.output is Output.TOTAL:
             message = "LIMIT with RETURN TOTAL would add up an arbitrary part of the matches"
             raise UnsupportedError("unsupported", message, hint="leave LIMIT out")
+    if query.confidence is not None:
+        check_confidence(query.confidence)
+        _refuse_total(query, "CONFIDENCE")
+    if query.top is not None:
+        check_limit(query.top, clause="TOP")
+        _refuse_total(query, "TOP")
+        if query.limit is not None:
+            message = "TOP keeps the most confident matches, LIMIT any: a query has one of the two"
+            raise QueryError("syntax", message, span=query.spans.get("LIMIT"), hint="leave LIMIT out")
+
+
+def _refuse_total(query: Query, clause: str) -> None:
+    if query.output is Output.TOTAL:
+        message = f"{clause} chooses among match rows, which RETURN TOTAL does not have"
+        hint = f"leave {clause} out; over uncertain time totals are expected values, which weigh by confidence"
+        raise UnsupportedError("unsupported", message, span=query.spans.get(clause), hint=hint)
 
 
 def _check_window(window: Window) -> None:

@@ -9,14 +9,14 @@ from lark import Token
 
 from whenabouts.errors import QueryError, did_you_mean
 from whenabouts.language.assembly import CLAUSES, Clause, Condition, Item, Returned, assemble
-from whenabouts.language.bounds import check_limit
+from whenabouts.language.bounds import check_confidence, check_limit
 from whenabouts.language.condition_rules import number_value
 from whenabouts.language.durations import unit_named
 from whenabouts.language.forms import cover
 from whenabouts.language.pattern_rules import whole_number
 from whenabouts.language.tokens import span_of
 from whenabouts.plan.expressions import Expr
-from whenabouts.plan.pattern import Closure, Output, Pattern, Query, Window
+from whenabouts.plan.pattern import Closure, Confidence, Output, Pattern, Query, Window
 
 
 class ClauseRules:
@@ -45,13 +45,27 @@ class ClauseRules:
 
     def closure(self, keyword: Token, mode: Token) -> Clause:
         try:
-            return Clause(keyword, Closure(mode.lower()))
+            return Clause(keyword, Closure(mode.lower()), cover(keyword, mode))
         except ValueError:
-            hint = did_you_mean(mode, Closure)
+            hint = did_you_mean(mode, map(str, Closure))
             raise QueryError("unknown-name", f"CLOSURE {mode} does not exist", span=span_of(mode), hint=hint) from None
 
-    def collapsed(self, keyword: Token, _: Token) -> Clause:
-        return Clause(keyword, Returned(Output.COLLAPSED))
+    def confidence(self, keyword: Token, sign: Token, number: Token) -> Clause:
+        span = cover(sign, number)
+        if sign not in (">", ">="):
+            message = f"CONFIDENCE is a least confidence, {sign} does not fit"
+            raise QueryError("syntax", message, span=span, hint="CONFIDENCE >= 0.9 or CONFIDENCE > 0.5")
+        confidence = Confidence(float(number), sign == ">")
+        check_confidence(confidence, span)
+        return Clause(keyword, confidence, cover(keyword, number))
+
+    def top(self, keyword: Token, number: Token, _: Token, last: Token) -> Clause:
+        count = whole_number(number, "TOP")
+        check_limit(count, span_of(number), "TOP")
+        return Clause(keyword, count, cover(keyword, last))
+
+    def collapsed(self, keyword: Token, last: Token) -> Clause:
+        return Clause(keyword, Returned(Output.COLLAPSED), cover(keyword, last))
 
     def total(self, keyword: Token, *rest: Token | Item) -> Clause:
         return Clause(keyword, Returned(Output.TOTAL, tuple(r for r in rest if isinstance(r, Item))))

@@ -42,7 +42,7 @@ REFUSED = {
     "year": "years have no fixed length; write days",
     "years": "years have no fixed length; write days",
 }
-GRANULARITY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)?\s*([^\W\d]\w*)?\s*")
+LENGTH = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)?\s*([^\W\d]\w*)?\s*")
 
 
 def unit_named(word: str, span: Span | None, keywords: tuple[str, ...] = ()) -> str:
@@ -81,12 +81,17 @@ def from_timedelta(delta: timedelta) -> tuple[int, str]:
 
 def parse_granularity(text: str) -> tuple[Fraction, str | None]:
     """`1 s`, `100 ms`, `minute`, or a plain number of clock units: the amount and its unit, if any."""
-    found = GRANULARITY.fullmatch(text) if len(text) <= 100 else None
-    if found is None or not (found[1] or found[2]):
-        hint = 'a length of time such as granularity="1 s"'
-        raise QueryError("syntax", f"{text[:40]!r} is not a granularity", hint=hint)
-    unit = None if found[2] is None else unit_named(found[2], None)
-    amount = Fraction(found[1] or "1")
+    amount, unit = parse_length(text, "a granularity", "granularity")
     if amount <= 0:
         raise QueryError("syntax", f"the granularity {text!r} has no length", hint="a tick lasts longer than 0")
     return amount, unit
+
+
+def parse_length(text: str, what: str, option: str) -> tuple[Fraction, str | None]:
+    """A length of time that is the value of an option: the amount and its unit, if any."""
+    found = LENGTH.fullmatch(text) if len(text) <= 100 else None
+    if found is None or not (found[1] or found[2]):
+        hint = f'a length of time such as {option}="1 s"'
+        raise QueryError("syntax", f"{text[:40]!r} is not {what}", hint=hint)
+    unit = None if found[2] is None else unit_named(found[2], None)
+    return Fraction(found[1] or "1"), unit

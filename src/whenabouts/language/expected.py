@@ -43,6 +43,7 @@ GROUPS: tuple[tuple[frozenset[str], str, frozenset[str]], ...] = tuple(
         ("WHERE WITHIN", f"a clause ({', '.join(CLAUSES)})", " ".join(CLAUSES)),
         ("AND OR", "AND, OR", "AND OR"),
         ("NUMBER", "a number", "NUMBER"),
+        ("CMP", "> or >=", "CMP"),  # behind CONFIDENCE; everywhere else it is one of the operators
     )
 )
 SIGN_WORDS = {kind: f"'{sign}'" for sign, (kind, _) in SYMBOLS.items() if kind not in ("CMP", "AND", "OR", "UNION")}
@@ -170,6 +171,11 @@ def _behind(place: Place) -> str:
 
 
 HINTS: tuple[tuple[Callable[[Place], bool], str], ...] = (
+    (lambda p: _kind(p) == "PERCENTAGE" and _behind(p) == "CMP", "95% is the number 95; write 0.95"),
+    (
+        lambda p: _kind(p) == "CONFIDENCE" and _next(p) == "CMP" and "NAME" in p.accepted,
+        "CONFIDENCE is a clause of its own, behind the others: WHERE a.v > 1 WITHIN 10 CONFIDENCE >= 0.9",
+    ),
     (lambda p: p.position == 0, "a query starts with PATTERN: PATTERN SEQ(A a, B b) WITHIN 10"),
     (lambda p: _kind(p) == "COMMA" and "BAR" in p.accepted, "a list of steps needs SEQ( … ) or AND( … )"),
     (lambda p: _kind(p) == "BAR" and "UNION" in p.accepted, "alternatives stand in brackets: (A a | B b)"),

@@ -2,6 +2,18 @@
 
 `match_id`, `pattern`, the key columns, `start`, `end`, `confidence`, `events` (step -> list of event ids), and the
 RETURN columns. The id depends on the query's text and on which events play which step, on nothing else.
+
+Over uncertain time (spec of imprecise time, sections 1 to 5) all times have the type of the lower time column, and
+`start` is the earliest instant of the first event, `end` the latest of the last, over the worlds in which these events
+are a match: both bounds are tight. There are four more columns behind `events`:
+
+    confidence_kind   how `confidence` came about: "exact"; "bounded": the true value lies at most `confidence_error`
+                      away, for certain; "estimated": the same, but with high probability only
+    confidence_error  0 if exact
+    ranges            step -> for each of its events, in the order of `events`, the first and the last instant at which
+                      it happens in those worlds
+    final_at          once every event still to come has a lower bound of at least this, the row changes no more; NULL:
+                      it is final at once
 """
 
 from __future__ import annotations
@@ -19,6 +31,8 @@ from whenabouts.plan.pattern import Measure, Output, Query
 from whenabouts.plan.render import render
 from whenabouts.plan.typing import infer
 
+KIND, ERROR, RANGES, FINAL_AT = "confidence_kind", "confidence_error", "ranges", "final_at"
+EXACT, BOUNDED, ESTIMATED = "exact", "bounded", "estimated"
 MATCH_ID, PATTERN, START, END, CONFIDENCE, EVENTS, SAFE = (
     "match_id",
     "pattern",
@@ -32,7 +46,7 @@ MATCH_ID, PATTERN, START, END, CONFIDENCE, EVENTS, SAFE = (
 
 def query_version(query: Query) -> str:
     """Sixteen hexadecimal digits that change with anything that decides which matches exist."""
-    decisive = replace(query, measures=(), limit=None, output=Output.EACH)
+    decisive = replace(query, measures=(), confidence=None, top=None, limit=None, output=Output.EACH)
     return hashlib.sha256(render(decisive).encode()).hexdigest()[:16]
 
 
@@ -60,9 +74,22 @@ def result_schema(bound: Bound, table: pa.Schema) -> pa.Schema:
     fields = [pa.field(MATCH_ID, pa.string()), pa.field(PATTERN, pa.string()), *keys]
     fields += [pa.field(START, time), pa.field(END, time), pa.field(CONFIDENCE, pa.float64())]
     fields.append(pa.field(EVENTS, pa.map_(pa.string(), pa.list_(ids))))
+    if not bound.schema.roles.exact:
+        fields += uncertainty_fields(time)
     if query.output is Output.COLLAPSED:
         return pa.schema([*fields, pa.field(SAFE, pa.bool_())])
     return pa.schema([*fields, *(pa.field(m.name, measure_type(m.expr, bound, table)) for m in query.measures)])
+
+
+def uncertainty_fields(time: pa.DataType) -> list[pa.Field]:
+    """The further columns over uncertain time, whose times have this type."""
+    span = pa.struct([pa.field("lower", time), pa.field("upper", time)])
+    return [
+        pa.field(KIND, pa.string()),
+        pa.field(ERROR, pa.float64()),
+        pa.field(RANGES, pa.map_(pa.string(), pa.list_(span))),
+        pa.field(FINAL_AT, time),
+    ]
 
 
 def measure_type(expr: Expr, bound: Bound, table: pa.Schema) -> pa.DataType:
@@ -90,6 +117,9 @@ def arrow_type(dtype: DType, schema: Schema) -> pa.DataType:
 
 
 def _total_type(measure: Measure, schema: Schema, time: pa.DataType) -> pa.DataType:
+    """Over uncertain time a total is an expected value; of durations, in the unit of their column."""
+    if not schema.roles.exact:
+        return pa.float64()
     dtype = infer(measure.expr, schema)
     return time if dtype is DType.TIME else arrow_type(dtype, schema)
 

@@ -6,7 +6,7 @@ from the builder, `plan.render` prints it back, `plan.bind` checks it against a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -79,11 +79,17 @@ class Strategy(StrEnum):
 
 
 class Closure(StrEnum):
-    """How much a closure takes under the deterministic strategies."""
+    """How much a closure takes under the deterministic strategies; SET says what a closure is over uncertain time.
+
+    SET: an unordered selection of events, all between the neighbouring steps, in any order and perhaps tied. Without
+    it a closure is a sequence in strictly increasing time: several orders of the same events are several matches. Over
+    exact time every closure is a sequence, and SET is refused.
+    """
 
     MAXIMAL = "maximal"
     PREFIXES = "prefixes"
     SHORTEST = "shortest"
+    SET = "set"
 
 
 class Output(StrEnum):
@@ -102,6 +108,17 @@ class Window:
     unit: str | None = None
     inclusive: bool = False
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """CONFIDENCE >= least, or > least if `above`: rows of matches that are less probable are left out.
+
+    The confidence of a match is the probability that its events are a match; over exact time it is 1.
+    """
+
+    least: float
+    above: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +141,12 @@ class Query:
     closure: Closure = Closure.MAXIMAL
     output: Output = Output.EACH
     measures: tuple[Measure, ...] = ()
+    confidence: Confidence | None = None
+    top: int | None = None  # TOP k BY CONFIDENCE: the k most confident rows of all keys, ties by match_id
     limit: int | None = None
     name: str = DEFAULT_NAME
     text: str | None = field(default=None, compare=False, repr=False)  # as written, for carets
+    spans: Mapping[str, Span] = field(default_factory=dict, compare=False, repr=False)  # of clauses, by first word
 
 
 def parts_of(pattern: Pattern) -> tuple[Pattern, ...]:

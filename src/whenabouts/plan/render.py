@@ -50,8 +50,9 @@ from whenabouts.plan.pattern import (
 CLAUSE_WORDS = frozenset(
     ("PATTERN", "SEQ", "ANY", "UNION", "WHERE", "WITHIN", "CLOSURE", "RETURN", "COLLAPSED", "TOTAL", "LIMIT", "AS")
 )
+CONFIDENCE_WORDS = frozenset(("CONFIDENCE", "TOP", "BY"))
 CONDITION_WORDS = frozenset(("AND", "OR", "NOT", "IN", "BETWEEN", "LIKE", "IS", "NULL", "TRUE", "FALSE"))
-RESERVED_WORDS = CLAUSE_WORDS | CONDITION_WORDS
+RESERVED_WORDS = CLAUSE_WORDS | CONFIDENCE_WORDS | CONDITION_WORDS
 IDENTIFIER = re.compile(r"[^\W\d]\w*")
 
 # How tightly an expression binds; an operand that binds less tightly than its place asks for gets brackets.
@@ -80,10 +81,14 @@ def render(query: Query) -> str:
         lines.append(f"WITHIN {render_window(query.window)}")
     if query.closure is not Closure.MAXIMAL:
         lines.append(f"CLOSURE {query.closure}")
+    if query.confidence is not None:
+        lines.append(f"CONFIDENCE {'>' if query.confidence.above else '>='} {query.confidence.least!r}")
     items = ", ".join(_measure(m, closures) for m in query.measures)
     keyword = {Output.EACH: "", Output.COLLAPSED: "COLLAPSED", Output.TOTAL: "TOTAL "}[query.output]
     if keyword or items:
         lines.append(f"RETURN {keyword}{items}")
+    if query.top is not None:
+        lines.append(f"TOP {query.top} BY CONFIDENCE")
     if query.limit is not None:
         lines.append(f"LIMIT {query.limit}")
     return "\n".join(lines)

@@ -24,14 +24,16 @@ from whenabouts.engine import PatternQuery, Plan
 from whenabouts.errors import SchemaError, UnsupportedError
 from whenabouts.events.schema import DType
 from whenabouts.events.table import schema_of
-from whenabouts.kernels.batch import NULL_KEY, NULL_TIME, needs_all_events
+from whenabouts.events.times import NULL_TIME
+from whenabouts.kernels.batch import NULL_KEY, needs_all_events
 from whenabouts.kernels.explanation import explanation
-from whenabouts.matches.record import result_schema
+from whenabouts.matches.record import CONFIDENCE, MATCH_ID, result_schema
 from whenabouts.plan import expressions as ex
 from whenabouts.plan.pattern import Output, Strategy
 from whenabouts.spark.pushdown import Pushed, push
 from whenabouts.spark.schema import arrow_schema, column, spark_schema
 from whenabouts.spark.task import BITS, HASH, AsideTask, MatchTask, Parcel, pack
+from whenabouts.spark.times import suspect_times
 
 
 class OneTaskWarning(UserWarning):
@@ -118,7 +120,7 @@ def columns_read(plan: Plan, filters: Mapping[str, tuple[ex.Expr, ...]], arrow: 
     read = [d.expr for d in plan.lowered.program.derived]
     read += [e for items in filters.values() for e in items]
     names = {a.name for e in (*read, *_returned(plan)) for a in ex.attributes(e)}
-    names |= {*bound.key, bound.schema.roles.id, bound.schema.roles.lower}
+    names |= {*bound.key, bound.schema.roles.id, *bound.schema.roles.uncertainty_columns}
     return tuple(n for n in arrow.names if n in names)
 
 
@@ -137,6 +139,8 @@ def match(query: PatternQuery, df: DataFrame) -> DataFrame:
     task = MatchTask(planned.packed(), query.options.budget, sent, cut_at, answers_nothing=answers_nothing)
     result = spark_schema(result_schema(bound, planned.arrow))
     matches = _arranged(planned, _events(planned, df)).mapInArrow(task, result)
+    if bound.query.top is not None:  # each task has chosen its own already
+        return matches.orderBy(F.desc(CONFIDENCE), MATCH_ID).limit(bound.query.top)
     return matches if bound.query.limit is None else matches.limit(bound.query.limit)
 
 
@@ -184,9 +188,11 @@ def check(query: PatternQuery, df: DataFrame) -> None:
 def bad_rows(query: PatternQuery, df: DataFrame) -> DataFrame:
     """The rows `match` sets aside, all their columns and a column `reason`; lazy."""
     planned = plan_on(query, _static(df))
-    timeless, relevant = planned.time.isNull(), planned.pushed.bits != 0
+    roles = planned.plan.bound.schema.roles
+    timeless = planned.time.isNull() if roles.exact else suspect_times(roles, planned.struct)
+    relevant = planned.pushed.bits != 0
     suspects = df.where(timeless | (planned.keyless & relevant))
-    if planned.pushed.exact:
+    if planned.pushed.exact and roles.exact:
         return suspects.withColumn("reason", F.when(timeless, F.lit(NULL_TIME)).otherwise(F.lit(NULL_KEY)))
     struct = st.StructType([*planned.struct.fields, st.StructField("reason", st.StringType())])
     return suspects.mapInArrow(AsideTask(planned.packed()), struct)

@@ -45,6 +45,8 @@ def arrow_schema(struct: st.StructType) -> pa.Schema:
 def _to_arrow(kind: st.DataType) -> pa.DataType:
     if isinstance(kind, st.DecimalType):
         return pa.decimal128(kind.precision, kind.scale)
+    if isinstance(kind, st.ArrayType):
+        return pa.list_(_to_arrow(kind.elementType))
     return next((arrow for spark, arrow in _PLAIN if isinstance(kind, spark)), pa.binary())
 
 
@@ -58,6 +60,8 @@ def _to_spark(kind: pa.DataType) -> st.DataType:
         return st.MapType(_to_spark(kind.key_type), _to_spark(kind.item_type))
     if pa.types.is_list(kind):
         return st.ArrayType(_to_spark(kind.value_type))
+    if pa.types.is_struct(kind):
+        return st.StructType([st.StructField(f.name, _to_spark(f.type)) for f in kind])
     if pa.types.is_integer(kind):
         return _INTEGERS[kind.bit_width]
     if pa.types.is_decimal(kind):
@@ -78,6 +82,8 @@ def arrow_unit(kind: pa.DataType) -> pa.DataType:
         return pa.map_(arrow_unit(kind.key_type), arrow_unit(kind.item_type))
     if pa.types.is_list(kind):
         return pa.list_(arrow_unit(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(f.name, arrow_unit(f.type)) for f in kind])
     if pa.types.is_timestamp(kind):
         return pa.timestamp("us", kind.tz)
     if pa.types.is_duration(kind):
