@@ -18,7 +18,7 @@ from numba import njit
 
 from whenabouts.kernels.program import F64, I64, Records
 from whenabouts.kernels.types import aside, ask, grown, leaf
-from whenabouts.kernels.uncertain.times import I32, U8, Forbidders
+from whenabouts.kernels.uncertain.times import I32, U8, Chains, Forbidders, Regions
 
 DONE, FULL, OVER_BUDGET, OVER_LIMIT = 0, 1, 2, 3
 FOREVER = np.int64(1) << np.int64(62)
@@ -42,7 +42,10 @@ class Stack(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Chains m = events[ends[m-1]:ends[m]] with the step of each event, and rows row_ends[m-1]..row_ends[m]-1."""
+    """Chains m = events[ends[m-1]:ends[m]] with the step of each event, and rows row_ends[m-1]..row_ends[m]-1.
+
+    The rows of `Forbidders`, and, in the same way, the regions that events not yet seen must stay out of.
+    """
 
     ends: I64
     events: I32
@@ -53,7 +56,10 @@ class Found(NamedTuple):
     row_from_last: U8
     row_high: I32
     row_closed: U8
-    fill: I64  # [chains, entries, rows, starts given up, run, start]
+    watch_ends: I64
+    watch_low: I32
+    watch_high: I32
+    fill: I64  # [chains, entries, rows, starts given up, run, start, watched regions]
 
 
 class Task(NamedTuple):
@@ -73,7 +79,8 @@ def new_found(size):
     return Found(
         np.empty(size, np.int64), np.empty(4 * size, np.int32), np.empty(4 * size, np.uint8), np.empty(size, np.int64),
         np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.uint8), np.empty(size, np.int32),
-        np.empty(size, np.uint8), np.zeros(6, np.int64),
+        np.empty(size, np.uint8), np.empty(size, np.int64), np.empty(4 * size, np.int32), np.empty(4 * size, np.int32),
+        np.zeros(7, np.int64),
     )  # fmt: skip
 
 
@@ -85,7 +92,9 @@ def roomier(found):
         grown(found.steps, found.steps.size + 1), grown(found.row_ends, found.row_ends.size + 1),
         grown(found.row_event, found.row_event.size + 1), grown(found.row_low, found.row_low.size + 1),
         grown(found.row_from_last, found.row_from_last.size + 1), grown(found.row_high, found.row_high.size + 1),
-        grown(found.row_closed, found.row_closed.size + 1), found.fill,
+        grown(found.row_closed, found.row_closed.size + 1), grown(found.watch_ends, found.watch_ends.size + 1),
+        grown(found.watch_low, found.watch_low.size + 1), grown(found.watch_high, found.watch_high.size + 1),
+        found.fill,
     )  # fmt: skip
 
 
@@ -113,13 +122,13 @@ def search_on(tables, events, times, reach, task, check, bind, final, forbid, ri
         s = max(fill[5], run[0])
         while s < run[1]:
             fill[5] = s
-            chains, entries, rows = fill[0], fill[1], fill[2]
+            chains, entries, rows, watched = fill[0], fill[1], fill[2], fill[6]
             if worthwhile(tables, events, times, reach, task, run, s):
                 status = from_anchor(
                     tables, events, times, reach, task, check, bind, final, forbid, ri, rf, stack, found, run, s
                 )
                 if status == FULL or status == OVER_BUDGET:
-                    fill[0], fill[1], fill[2] = chains, entries, rows
+                    fill[0], fill[1], fill[2], fill[6] = chains, entries, rows, watched
                 if status == OVER_BUDGET and task.drop == 1:
                     fill[3] += 1
                 elif status != DONE:
@@ -364,6 +373,9 @@ def append(tables, events, times, reach, task, final, forbid, ri, rf, stack, fou
     chain, entry, row = fill[0], fill[1], fill[2]
     if chain >= found.ends.size or entry + depth >= found.events.size or row + n > found.row_event.size:
         return FULL
+    watched = watch(tables, task, stack, found, depth)
+    if watched < 0:
+        return FULL
     for i in range(depth + 1):
         found.events[entry + i] = stack.frames[i].event
         found.steps[entry + i] = tables.positions[stack.frames[i].position].step
@@ -372,9 +384,33 @@ def append(tables, events, times, reach, task, final, forbid, ri, rf, stack, fou
         found.row_event[row + i], found.row_from_last[row + i] = kept.event, 1
         found.row_low[row + i], found.row_high[row + i] = kept.low, kept.high
         found.row_closed[row + i] = kept.closed
-    fill[0], fill[1], fill[2] = chain + 1, entry + depth + 1, row + n
-    found.ends[chain], found.row_ends[chain] = fill[1], fill[2]
+    fill[0], fill[1], fill[2], fill[6] = chain + 1, entry + depth + 1, row + n, watched
+    found.ends[chain], found.row_ends[chain], found.watch_ends[chain] = fill[1], fill[2], watched
     return OVER_LIMIT if task.limit >= 0 and fill[0] >= task.limit else DONE
+
+
+@aside
+def watch(tables, task, stack, found, depth):
+    """Write down the regions in which an event still to come could spoil the chain; the new fill, or -1: no space."""
+    n = found.fill[6]
+    if n + 2 * depth + 4 > found.watch_low.size:
+        return -1
+    for i in range(depth + 1):
+        edge = tables.edges[stack.frames[i].edge]
+        if edge.guard_lo < edge.guard_hi:
+            found.watch_low[n], found.watch_high[n] = i - 1, i
+            n += 1
+        if task.selective == 1 and tables.positions[stack.frames[i].position].out_mask != 0:
+            high = i + 1
+            while high <= depth and stack.frames[high].further == 1:
+                high += 1  # a step forward would end the closure here, too
+            found.watch_low[n], found.watch_high[n] = i, high
+            n += 1
+    position = tables.positions[stack.frames[depth].position]
+    if position.final_lo < position.final_hi and tables.ways[position.final_lo].lo < tables.ways[position.final_lo].hi:
+        found.watch_low[n], found.watch_high[n] = depth, depth + 1
+        n += 1
+    return n
 
 
 @leaf
@@ -486,6 +522,19 @@ def tidied(rows, n):
             rows[kept] = rows[i]
         kept += 1
     return kept
+
+
+def chains_of(found: Found) -> Chains:
+    """The chains, every node one event."""
+    chains, entries = int(found.fill[0]), int(found.fill[1])
+    return Chains(found.ends[:chains], np.arange(1, entries + 1, dtype=np.int64), found.events[:entries])
+
+
+def regions_of(found: Found) -> Regions:
+    """The regions that events still to come must stay out of."""
+    chains, rows = int(found.fill[0]), int(found.fill[6])
+    low = found.watch_low[:rows]
+    return Regions(found.watch_ends[:chains], low, np.ones(rows, np.uint8), found.watch_high[:rows])
 
 
 def forbidders_of(found: Found) -> Forbidders:

@@ -64,6 +64,15 @@ class Forbidders(NamedTuple):
     closed: U8
 
 
+class Regions(NamedTuple):
+    """Where an unseen event could spoil a match: rows as in Forbidders, of chain m ends[m-1]..ends[m]-1."""
+
+    ends: I64
+    low: I32
+    from_last: U8
+    high: I32
+
+
 @leaf
 def segment_of(times, e, t):
     """The segment of event e that holds tick t; lower[e] <= t <= upper[e]."""

@@ -1,0 +1,174 @@
+"""From a batch of uncertain events to possible matches with their confidences.
+
+Three passes, each one call for the whole batch: `search` finds the candidate chains and what could spoil them, `chain`
+or `forbidden` computes confidences, `feasible` the ranges. A chain that turns out impossible is dropped here.
+Invariant: the result does not depend on the order of evaluation; that is the planner's choice, by event frequencies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from numba import njit, typeof, types
+
+from whenabouts.errors import BudgetError
+from whenabouts.kernels.batch import Batch
+from whenabouts.kernels.lower import Lowered, initial_registers
+from whenabouts.kernels.program import F64, I64
+from whenabouts.kernels.run import Budget, over_budget
+from whenabouts.kernels.signatures import EVENTS, FLOATS, FUNCTIONS, INTS, TABLES, compiled
+from whenabouts.kernels.uncertain import search as se
+from whenabouts.kernels.uncertain.signatures import TIMES
+from whenabouts.kernels.uncertain.times import Times
+from whenabouts.plan.automaton import surely_bound
+from whenabouts.plan.bound import Bound
+from whenabouts.plan.pattern import Strategy
+
+_EXAMPLE: Any = se.new_found(1)
+FOUND = typeof(_EXAMPLE)
+TASK = typeof(se.Task(0, 0, 0, 0, 0, 0, 0))
+SEARCH = types.Tuple((FOUND, types.int64))(TABLES, EVENTS, TIMES, INTS, TASK, *FUNCTIONS, INTS, FLOATS)
+
+
+class Order(IntEnum):
+    """In which order chains are looked for."""
+
+    QUERY = 0  # from each start event, along the pattern
+    SELECTIVITY = 1  # the same, but only near events of the step that has fewest
+    ANY_STATE = 2  # for each event as it arrives, the chains it completes
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An order of evaluation, the position it is steered by (-1: none), and why."""
+
+    order: Order
+    pivot: int
+    reason: str
+
+
+RARE = 0.25  # SELECTIVITY pays if the rarest step has fewer events than this share of the start steps'
+
+
+def order_for(bound: Bound, lowered: Lowered, batch: Batch, forced: Order | None = None) -> Choice:
+    """The planner's choice, by the number of events that each step that every match has can take."""
+    automaton = lowered.program.automaton
+    ends = {p for p, _ in automaton.finals}
+    everywhere = frozenset.intersection(*(surely_bound(automaton)[p] for p in ends)) if ends else frozenset()
+    starts = {automaton.steps[e.target] for e in automaton.outgoing(-1)}
+    counts = {s: _count(batch, lowered, s) for s in dict.fromkeys(automaton.steps)}
+    rare = min((s for s in automaton.steps if s in everywhere), key=lambda s: counts[s], default=None)
+    first = sum(counts[s] for s in starts)
+    if forced is Order.ANY_STATE or forced is Order.QUERY:
+        return Choice(forced, -1, "as asked")
+    if rare is not None and (forced is Order.SELECTIVITY or (rare not in starts and counts[rare] < RARE * first)):
+        reason = f"{counts[rare]:,} events can be {rare}, {first:,} can be first"
+        return Choice(Order.SELECTIVITY, automaton.steps.index(rare), reason)
+    return Choice(Order.QUERY, -1, f"no step has far fewer events than the first ({first:,})")
+
+
+def _count(batch: Batch, lowered: Lowered, step: str) -> int:
+    bit = np.uint64(1) << np.uint64(lowered.program.steps.index(step))
+    return int(np.count_nonzero(batch.events.bits & bit))
+
+
+@njit(cache=True)
+def reach_of(upper: I64, runs: I64) -> I64:
+    """For every event the latest upper bound of its run's events up to it."""
+    reach = upper.copy()
+    for r in range(runs.size - 1):
+        for i in range(runs[r] + 1, runs[r + 1]):
+            reach[i] = max(reach[i], reach[i - 1])
+    return reach
+
+
+def candidates(
+    bound: Bound, lowered: Lowered, batch: Batch, budget: Budget, choice: Choice, aggregates: Mapping[str, Any]
+) -> se.Found:
+    """All chains that may be matches, with the events that could spoil them."""
+    assert batch.times is not None  # noqa: S101 - the batch was prepared for this
+    c, t = lowered.conditions, lowered.program.tables
+    ints, floats = initial_registers(lowered, aggregates)
+    span = -1 if bound.extent is None else bound.extent.span
+    task = se.Task(
+        span, int(bound.query.strategy is Strategy.NEXT), budget.partial, int(budget.drop), budget.matches,
+        choice.pivot, int(choice.order is Order.ANY_STATE),
+    )  # fmt: skip
+    reach = reach_of(batch.times.upper, batch.events.runs)
+    found, status = compiled(se.search, SEARCH)(
+        t, batch.events, batch.times, reach, task, c.check, c.bind, c.final, c.forbid, ints, floats
+    )
+    if status == se.OVER_BUDGET:
+        raise over_budget(budget)
+    if status == se.OVER_LIMIT:
+        raise BudgetError(
+            "budget",
+            f"more than {budget.matches:,} possible matches",
+            hint="narrow WITHIN or the conditions, ask for RETURN TOTAL count(*), or raise max_matches",
+        )
+    return se.Found(*(np.asarray(a) for a in found))
+
+
+# --- confidences and ranges ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Possible:
+    """Chains of positive confidence, in ticks; one entry per event of a chain in `output`, `earliest` and `latest`."""
+
+    output: Output
+    confidence: F64
+    error: F64
+    kind: U8
+    earliest: I64
+    latest: I64
+    final: I64  # the chain changes no more once nothing unseen can begin before; AT_ONCE, NEVER
+    dropped: int  # starts given up
+
+    @property
+    def start(self) -> I64:
+        """The first instant of each chain."""
+        ends = self.output.ends
+        return self.earliest[np.concatenate([np.zeros(1, np.int64), ends])[: ends.size]]
+
+    @property
+    def end(self) -> I64:
+        """The last instant of each chain."""
+        return self.latest[self.output.ends - 1]
+
+
+def possible_matches(
+    bound: Bound, lowered: Lowered, batch: Batch, budget: Budget, least: float, aggregates: Mapping[str, Any]
+) -> Possible:
+    """All chains that may be a match with at least this confidence."""
+    times = batch.times
+    assert times is not None  # noqa: S101 - the batch was prepared for this
+    found = candidates(bound, lowered, batch, budget, order_for(bound, lowered, batch), aggregates)
+    span = -1 if bound.extent is None else bound.extent.span
+    chains, rows = chains_of(found), se.forbidders_of(found)
+    disturbed = is_disturbed(bound, lowered)
+    if disturbed:
+        value, error, kind = compiled(fb.confidences, fs.CONFIDENCES)(times, chains, rows, span, rules(), fb.Effort())
+    else:
+        value = compiled(ch.confidences, us.CONFIDENCES)(times, chains, span, CHEAPEST)
+        error, kind = np.zeros(value.size), np.full(value.size, EXACT, np.uint8)
+    kept = (value + error > 0.0) & (value >= least)
+    chains, rows, entries = _chosen(chains, rows, kept)
+    if disturbed:
+        regions = regions_of(bound, lowered)
+        earliest, latest, final = compiled(rc.reaches, fs.REACHES)(
+            times, chains, rows, regions, span, rules(), fb.Effort()
+        )
+    else:
+        _, earliest, latest = compiled(ch.feasible_ranges, us.FEASIBLE_RANGES)(times, chains, span)
+        final = np.full(chains.ends.size, AT_ONCE, np.int64)
+    steps = found.steps[: entries.size][entries]
+    fill = np.array([chains.ends.size, chains.members.size, int(found.fill[3]), 0])
+    return Possible(
+        Output(chains.ends, chains.members, steps, fill), value[kept], error[kept], kind[kept], earliest, latest, final,
+        int(found.fill[3]),
+    )  # fmt: skip
