@@ -69,6 +69,19 @@ def random_case(rng: random.Random, *, nodes: int = 4, width: int = 4, lead: boo
     return case
 
 
+def with_groups(rng: random.Random, case: Case) -> Case:
+    """Some nodes get further members; some rows begin at a node's first instant."""
+    for node in case.chain:
+        for _ in range(rng.choice((0, 0, 1, 2))):
+            mass = case.masses[node[0]]
+            node.append(len(case.masses))
+            case.masses.append(random_mass(rng, 1, 3))
+            shift = min(mass) + rng.randint(-1, 1) - min(case.masses[-1])
+            case.masses[-1] = {t + shift: p for t, p in case.masses[-1].items()}
+    case.rows = [row._replace(from_last=row.low < 0 or rng.random() < 0.6) for row in case.rows]
+    return case
+
+
 def times_of_masses(masses: Sequence[Mass]) -> Times:
     """Segments of equal mass; the masses are dyadic or uniform, so the floats are as exact as they can be."""
     lower, upper, first, start, mass, before, behind = [], [], [0], [], [], [], []

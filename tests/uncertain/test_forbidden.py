@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from tests.uncertain.chances import Case, arrays, random_case
+from tests.uncertain.chances import Case, arrays, random_case, with_groups
 from whenabouts.kernels.reference.forbidden import outcome
 from whenabouts.kernels.signatures import compiled
 from whenabouts.kernels.uncertain.forbidden import Effort, confidences
@@ -66,6 +66,13 @@ def test_more_ticks(seed: int) -> None:
     rng = random.Random(100 + seed)
     cases = [random_case(rng, nodes=3, width=9) for _ in range(150)]
     assert agree(cases) > 20
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_groups(seed: int) -> None:
+    rng = random.Random(200 + seed)
+    cases = [with_groups(rng, random_case(rng, nodes=3, width=3)) for _ in range(500)]
+    assert agree(cases) > 70
 
 
 def wide_case(

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 from typing import NamedTuple
 
 Mass = Mapping[int, Fraction]  # the probability of each instant an event may have happened at
 
 
 class Row(NamedTuple):
-    """The event is not strictly between an instant of node `low` and the first of node `high` (see times.Forbidders)."""
+    """The event is not strictly between an instant of node `low` and the first of `high` (see times.Forbidders)."""
 
     event: int
     low: int
@@ -85,7 +85,7 @@ def placements(
     for instants in product(*(masses[event].items() for event in members)):
         at = dict(zip(members, (t for t, _ in instants), strict=True))
         nodes = tuple(Node(min(at[e] for e in node), max(at[e] for e in node)) for node in chain)
-        ordered = all(a.last < b.first for a, b in zip(nodes, nodes[1:], strict=False))
+        ordered = all(a.last < b.first for a, b in pairwise(nodes))
         if ordered and (span < 0 or nodes[-1].last - nodes[0].first <= span):
             mass = Fraction(1)
             for _, share in instants:

@@ -47,8 +47,9 @@ def new_layout(instants, disturbers):
     i, x = instants + 1, disturbers + 1
     ints, flags = np.int64, np.uint8
     return Layout(
-        np.empty(i, ints), np.empty(i, flags), np.empty(i, ints), np.empty(i, ints), np.empty(i, ints), np.empty(i, ints),
-        np.empty(x, ints), np.empty((x, i), flags), np.empty((x, i), flags), np.empty(x, ints), np.empty(x, ints),
+        np.empty(i, ints), np.empty(i, flags), np.empty(i, ints), np.empty(i, ints), np.empty(i, ints),
+        np.empty(i, ints), np.empty(x, ints), np.empty((x, i), flags), np.empty((x, i), flags),
+        np.empty(x, ints), np.empty(x, ints),
     )  # fmt: skip
 
 

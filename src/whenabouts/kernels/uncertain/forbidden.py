@@ -15,11 +15,11 @@ import numpy as np
 from numba import njit
 
 from whenabouts.kernels.types import aside, leaf
-from whenabouts.kernels.uncertain.cells import CROWD, add_cell, new_grid, nodes_of, one_cell, weigh
+from whenabouts.kernels.uncertain.cells import CROWD, Grid, add_cell, new_grid, nodes_of, one_cell, weigh
 from whenabouts.kernels.uncertain.envelope import EARLIER, LATER, gather, lay_out, new_layout, tighten
 from whenabouts.kernels.uncertain.rules import NODES, WIDE
-from whenabouts.kernels.uncertain.sweep import BITS, focus, is_bit, new_desk, sole_member, sweep
-from whenabouts.kernels.uncertain.times import ESTIMATED
+from whenabouts.kernels.uncertain.sweep import BITS, Desk, focus, is_bit, new_desk, sole_member, sweep
+from whenabouts.kernels.uncertain.times import ESTIMATED, EXACT
 
 
 class Effort(NamedTuple):
@@ -33,40 +33,72 @@ def confidences(times, chains, forbidders, span, rules, effort):
     """The confidence of every chain, its error and its kind (EXACT, BOUNDED, ESTIMATED)."""
     size = chains.ends.size
     value, error, kind = np.zeros(size), np.zeros(size), np.zeros(size, np.uint8)
-    instants, disturbers = largest(chains, forbidders)
-    layout = new_layout(instants, disturbers)
-    desk = new_desk(64, 256, disturbers, 1)
-    source, target, outer = new_grid(64, 256, 1), new_grid(64, 256, 1), new_grid(64, 256, 1)
+    layout, tools = prepare(chains, forbidders)
     for m in range(size):
         count = lay_out(times, chains, m, layout)
-        if count == 0 or not tighten(layout, count, span):
-            continue
-        n = gather(times, forbidders, m, layout.node[count - 1] + 1, layout, count, span)
-        if n < 0:
-            continue
-        dense = is_dense(layout, count, effort.narrow)
-        nodes = most_ticks(layout, count)
-        if not dense:
-            space = cuts_needed(times, chains, m, layout, n)
-            if space > desk.cuts.size:
-                desk = new_desk(2 * space, source.tick.size, disturbers, source.values.shape[0])
-            nodes = cut(times, chains, m, layout, count, n, desk.cuts, span)
-        alone, freely, rows = choose(layout, desk.cuts, count, n, span, dense)
-        if rows > 1 << BITS:
-            error[m], kind[m] = 1.0, ESTIMATED
-            continue
-        if rows > source.values.shape[0] or nodes > source.tick.size or desk.cuts.size > source.start.size:
-            rows, nodes = max(rows, source.values.shape[0]), max(nodes, source.tick.size)
-            space = desk.cuts.size
-            source, target = new_grid(space, nodes, rows), new_grid(space, nodes, rows)
-            outer = new_grid(2 * space, nodes + space * WIDE, 1)
-            kept = desk.cuts
-            desk = new_desk(space - 1, nodes, disturbers, rows)
-            desk.cuts[:] = kept
-        value[m] = confidence(
-            times, chains, m, layout, count, n, rules, desk, source, target, outer, span, alone, freely, dense
-        )
+        if count > 0:
+            value[m], error[m], kind[m], tools = judge(
+                times, chains, forbidders, m, layout, count, span, rules, effort, tools
+            )
     return value, error, kind
+
+
+class Tools(NamedTuple):
+    """Working memory for one chain after the other."""
+
+    desk: Desk
+    source: Grid
+    target: Grid
+    outer: Grid
+
+
+@njit
+def prepare(chains, forbidders):
+    instants, disturbers = largest(chains, forbidders)
+    return new_layout(instants, disturbers), Tools(
+        new_desk(64, 256, disturbers, 1), new_grid(64, 256, 1), new_grid(64, 256, 1), new_grid(64, 256, 1)
+    )
+
+
+@njit
+def judge(times, chains, forbidders, m, layout, count, span, rules, effort, tools):
+    """Value, error and kind of one chain whose instants are laid out, and the tools, which may have grown."""
+    if not tighten(layout, count, span):
+        return 0.0, 0.0, EXACT, tools
+    n = gather(times, forbidders, m, layout.node[count - 1] + 1, layout, count, span)
+    if n < 0:
+        return 0.0, 0.0, EXACT, tools
+    dense = is_dense(layout, count, effort.narrow)
+    nodes = most_ticks(layout, count)
+    if not dense:
+        space = cuts_needed(times, chains, m, layout, n)
+        tools = roomy(tools, space, 0, 0)
+        nodes = cut(times, chains, m, layout, count, n, tools.desk.cuts, span)
+    alone, freely, rows = choose(layout, tools.desk.cuts, count, n, span, dense)
+    if rows > 1 << BITS:
+        return 0.0, 1.0, ESTIMATED, tools
+    tools = roomy(tools, 0, nodes, rows)
+    value = confidence(
+        times, chains, m, layout, count, n, rules, tools.desk, tools.source, tools.target, tools.outer,
+        span, alone, freely, dense,
+    )  # fmt: skip
+    return value, 0.0, EXACT, tools
+
+
+@njit
+def roomy(tools, cuts, nodes, rows):
+    """The tools, or larger ones with the same cuts."""
+    desk, grid = tools.desk, tools.source
+    if cuts < desk.cuts.size and nodes <= grid.tick.size and rows <= grid.values.shape[0]:
+        return tools
+    cuts = desk.cuts.size if cuts < desk.cuts.size else 2 * cuts
+    nodes, rows = max(nodes, grid.tick.size), max(rows, grid.values.shape[0])
+    larger = new_desk(cuts, nodes, desk.ahead.size, rows)
+    larger.cuts[: desk.cuts.size] = desk.cuts
+    larger.cuts[-1] = desk.cuts[-1]
+    return Tools(
+        larger, new_grid(cuts, nodes, rows), new_grid(cuts, nodes, rows), new_grid(2 * cuts, nodes + cuts * WIDE, 1)
+    )
 
 
 @njit
