@@ -6,6 +6,7 @@ import numpy as np
 from numba import typeof, types
 
 from whenabouts.kernels.uncertain.forbidden import Effort
+from whenabouts.kernels.uncertain.reach import Regions
 from whenabouts.kernels.uncertain.rules import Rules
 from whenabouts.kernels.uncertain.times import Chains, Forbidders, Times
 
@@ -20,3 +21,6 @@ EFFORT = typeof(Effort())
 FLOATS, KINDS = types.Array(types.float64, 1, "C"), types.Array(types.uint8, 1, "C")
 
 CONFIDENCES = types.Tuple((FLOATS, FLOATS, KINDS))(TIMES, CHAINS, FORBIDDERS, types.int64, RULES, EFFORT)
+REGIONS = typeof(Regions(_e, _b, _e))
+TICKS = types.Array(types.int64, 1, "C")
+REACHES = types.Tuple((TICKS, TICKS, TICKS))(TIMES, CHAINS, FORBIDDERS, REGIONS, types.int64, RULES, EFFORT)
