@@ -21,9 +21,16 @@ from whenabouts.kernels.lower import Lowered, initial_registers
 from whenabouts.kernels.program import F64, I64
 from whenabouts.kernels.run import Budget, over_budget
 from whenabouts.kernels.signatures import EVENTS, FLOATS, FUNCTIONS, INTS, TABLES, compiled
+from whenabouts.kernels.types import Output
+from whenabouts.kernels.uncertain import chain as ch
+from whenabouts.kernels.uncertain import forbidden as fb
+from whenabouts.kernels.uncertain import reach as rc
 from whenabouts.kernels.uncertain import search as se
-from whenabouts.kernels.uncertain.signatures import TIMES
-from whenabouts.kernels.uncertain.times import Times
+from whenabouts.kernels.uncertain import signatures as us
+from whenabouts.kernels.uncertain import signatures_forbidden as fs
+from whenabouts.kernels.uncertain.rules import rules
+from whenabouts.kernels.uncertain.times import EXACT, U8, Chains
+from whenabouts.kernels.uncertain.window import CHEAPEST
 from whenabouts.plan.automaton import surely_bound
 from whenabouts.plan.bound import Bound
 from whenabouts.plan.pattern import Strategy
@@ -31,7 +38,7 @@ from whenabouts.plan.pattern import Strategy
 _EXAMPLE: Any = se.new_found(1)
 FOUND = typeof(_EXAMPLE)
 TASK = typeof(se.Task(0, 0, 0, 0, 0, 0, 0))
-SEARCH = types.Tuple((FOUND, types.int64))(TABLES, EVENTS, TIMES, INTS, TASK, *FUNCTIONS, INTS, FLOATS)
+SEARCH = types.Tuple((FOUND, types.int64))(TABLES, EVENTS, us.TIMES, INTS, TASK, *FUNCTIONS, INTS, FLOATS)
 
 
 class Order(IntEnum):
@@ -51,10 +58,11 @@ class Choice:
     reason: str
 
 
+AT_ONCE, NEVER = -1, rc.NEVER  # see Possible.final
 RARE = 0.25  # SELECTIVITY pays if the rarest step has fewer events than this share of the start steps'
 
 
-def order_for(bound: Bound, lowered: Lowered, batch: Batch, forced: Order | None = None) -> Choice:
+def order_for(lowered: Lowered, batch: Batch, forced: Order | None = None) -> Choice:
     """The planner's choice, by the number of events that each step that every match has can take."""
     automaton = lowered.program.automaton
     ends = {p for p, _ in automaton.finals}
@@ -127,7 +135,6 @@ class Possible:
     earliest: I64
     latest: I64
     final: I64  # the chain changes no more once nothing unseen can begin before; AT_ONCE, NEVER
-    dropped: int  # starts given up
 
     @property
     def start(self) -> I64:
@@ -142,33 +149,55 @@ class Possible:
 
 
 def possible_matches(
-    bound: Bound, lowered: Lowered, batch: Batch, budget: Budget, least: float, aggregates: Mapping[str, Any]
+    bound: Bound,
+    lowered: Lowered,
+    batch: Batch,
+    budget: Budget,
+    aggregates: Mapping[str, Any],
+    *,
+    least: float = 0.0,
+    order: Order | None = None,
 ) -> Possible:
     """All chains that may be a match with at least this confidence."""
-    times = batch.times
-    assert times is not None  # noqa: S101 - the batch was prepared for this
-    found = candidates(bound, lowered, batch, budget, order_for(bound, lowered, batch), aggregates)
+    found = candidates(bound, lowered, batch, budget, order_for(lowered, batch, order), aggregates)
     span = -1 if bound.extent is None else bound.extent.span
-    chains, rows = chains_of(found), se.forbidders_of(found)
-    disturbed = is_disturbed(bound, lowered)
+    chains, rows, regions = se.chains_of(found), se.forbidders_of(found), se.regions_of(found)
+    times: Any = batch.times
+    disturbed = bound.query.strategy is Strategy.NEXT or bool(lowered.program.tables.parts.size)
     if disturbed:
         value, error, kind = compiled(fb.confidences, fs.CONFIDENCES)(times, chains, rows, span, rules(), fb.Effort())
     else:
         value = compiled(ch.confidences, us.CONFIDENCES)(times, chains, span, CHEAPEST)
         error, kind = np.zeros(value.size), np.full(value.size, EXACT, np.uint8)
-    kept = (value + error > 0.0) & (value >= least)
-    chains, rows, entries = _chosen(chains, rows, kept)
+    kept = np.flatnonzero((value + error > 0.0) & (value + error >= least))
+    entries, chains = _chains_at(chains, kept)
     if disturbed:
-        regions = regions_of(bound, lowered)
+        rows, regions = _rows_at(rows, kept), _rows_at(regions, kept)
         earliest, latest, final = compiled(rc.reaches, fs.REACHES)(
             times, chains, rows, regions, span, rules(), fb.Effort()
         )
     else:
         _, earliest, latest = compiled(ch.feasible_ranges, us.FEASIBLE_RANGES)(times, chains, span)
-        final = np.full(chains.ends.size, AT_ONCE, np.int64)
-    steps = found.steps[: entries.size][entries]
-    fill = np.array([chains.ends.size, chains.members.size, int(found.fill[3]), 0])
-    return Possible(
-        Output(chains.ends, chains.members, steps, fill), value[kept], error[kept], kind[kept], earliest, latest, final,
-        int(found.fill[3]),
-    )  # fmt: skip
+        final = np.full(kept.size, AT_ONCE, np.int64)
+    fill = np.array([kept.size, entries.size, int(found.fill[3]), 0])
+    output = Output(chains.ends, chains.members, found.steps[entries], fill)
+    return Possible(output, value[kept], error[kept], kind[kept], earliest, latest, final)
+
+
+def _entries_at(ends: I64, kept: I64) -> tuple[I64, I64]:
+    """The entries of these groups, and where the groups end among them."""
+    begins = np.concatenate([np.zeros(1, np.int64), ends])[kept]
+    sizes = ends[kept] - begins
+    new_ends = np.cumsum(sizes)
+    return np.arange(int(sizes.sum()), dtype=np.int64) + np.repeat(begins - new_ends + sizes, sizes), new_ends
+
+
+def _chains_at(chains: Chains, kept: I64) -> tuple[I64, Chains]:
+    entries, ends = _entries_at(chains.ends, kept)
+    return entries, Chains(ends, np.arange(1, entries.size + 1, dtype=np.int64), chains.members[entries])
+
+
+def _rows_at(rows: Any, kept: I64) -> Any:
+    """The rows of these chains, of a Forbidders or a Regions."""
+    entries, ends = _entries_at(rows.ends, kept)
+    return type(rows)(ends, *(column[entries] for column in rows[1:]))
