@@ -72,7 +72,7 @@ class Limits:
     time: int = 12  # 0 … time; less than `events`: more ties
     conditions: int = 3
     strategies: tuple[Strategy, ...] = tuple(Strategy)
-    closures: tuple[Closure, ...] = tuple(Closure)
+    closures: tuple[Closure, ...] = (Closure.MAXIMAL, Closure.PREFIXES, Closure.SHORTEST)  # those of exact time
     windows: tuple[str, ...] = ("none", "ticks", "inclusive", "events")
     groups: bool = True  # closures of sequences and alternatives
     any_order: bool = True

@@ -21,6 +21,8 @@ expected = sorted(row["match_id"] for row in query.match(rows))
 assert expected
 assert sorted(row.match_id for row in query.match(df).collect()) == expected
 assert query.bad_rows(df).count() == 0
+assert wa.query(text, error=wa.ErrorTable("type", {"A": 1})).bad_rows(df).count() == sum(r["type"] != "A" for r in rows)
+assert [row.match_id for row in wa.query(text + " TOP 3 BY CONFIDENCE").match(df).collect()] == expected[:3]
 assert len(key_report(query, df).collect()) == 3
 assert "shuffle by node" in query.explain(df)
 register(spark)

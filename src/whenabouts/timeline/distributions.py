@@ -92,6 +92,8 @@ def listed(lower: I64, upper: I64, tick: int, lists: Lists) -> Segments:
     whole = ticks % counts == 0
     origin = np.where(whole, first_tick * tick, lower)
     width = np.where(whole, ticks // counts * tick, (upper - lower + 1) // counts)
+    if not (origin % tick).any() and not (width % tick).any():
+        return segments_of(Bins(origin // tick, lists.first, np.repeat(width // tick, lists.counts), lists.values))
     return segments_of(_summed_into_ticks(origin, width, tick, lists))
 
 
