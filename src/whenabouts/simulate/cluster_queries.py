@@ -9,6 +9,7 @@ contiguity among the events of a few types (`ClusterDay.only`).
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,15 @@ class MonitoringQuery:
     truth: str
     text: str
     among: tuple[str, ...] = ()  # ask only the events of these types; empty: all
+
+
+def max_cpu(strategy: Literal["any", "next"], calm: float = 70.0) -> str:
+    """Query 1 by the rule skip till any or next match; few readings are calm if that means a low load."""
+    return f"""\
+PATTERN SEQ(TaskStart a, CPU b, TaskFinish c, CPU d)
+WHERE [node] AND a.task_id = c.task_id AND b.value > 95 AND d.value <= {calm:g} AND skip_till_{strategy}_match
+WITHIN 15 seconds
+RETURN a.task_id AS task, b.value AS peak"""
 
 
 MONITORING: Mapping[str, MonitoringQuery] = {
@@ -82,11 +92,7 @@ RETURN a.task_id AS task, count(b[]) AS climbs, b[last].value AS load_std""",
     "max_cpu": MonitoringQuery(
         question="Which short task maxed out the CPU of its node, which calmed down when the task had finished?",
         truth="hot_tasks",
-        text="""\
-PATTERN SEQ(TaskStart a, CPU b, TaskFinish c, CPU d)
-WHERE [node] AND a.task_id = c.task_id AND b.value > 95 AND d.value <= 70 AND skip_till_any_match
-WITHIN 15 seconds
-RETURN a.task_id AS task, b.value AS peak""",
+        text=max_cpu("any"),
     ),
 }
 
