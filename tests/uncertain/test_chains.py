@@ -30,7 +30,7 @@ from whenabouts.kernels.uncertain.signatures import CONFIDENCES, FEASIBLE_RANGES
 from whenabouts.kernels.uncertain.times import Chains
 from whenabouts.kernels.uncertain.window import CHEAPEST, EACH, SLIDING
 
-METHODS = (CHEAPEST, EACH, SLIDING)
+METHODS = (CHEAPEST, EACH, SLIDING, chain.TICKS)
 
 
 def confidence(events: Sequence[Segments], sizes: Sequence[int], span: int, method: int = CHEAPEST) -> float:

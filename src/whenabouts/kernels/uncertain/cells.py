@@ -75,11 +75,12 @@ class Work(NamedTuple):
     stack: F64
     place: I64  # per cell: where its part of `stack` begins
     cells: Cells
+    rows: F64_2  # two, over ticks
 
 
 @njit
-def work_for(members, states, steps, cells, stack):
-    """Space for chains of at most so many members, states, steps and cells."""
+def work_for(members, states, steps, cells, stack, ticks):
+    """Space for chains of at most so many members, states, steps, cells, rows of a stack, and ticks one by one."""
     return Work(
         np.empty(members, np.int64),
         np.empty(members, np.int64),
@@ -88,7 +89,7 @@ def work_for(members, states, steps, cells, stack):
         Steps(np.empty(steps, np.int64), np.empty(steps, np.int64), np.empty(steps, np.int64)),
         Steps(np.empty(steps, np.int64), np.empty(steps, np.int64), np.empty(steps, np.int64)),
         Active(np.empty(steps, np.int64), np.empty(steps, np.int64), np.empty(steps)),
-        np.empty(states),
+        np.empty(max(states, members)),
         np.empty((states, 1)),
         np.zeros((states, states)),
         np.empty((states, states)),
@@ -101,6 +102,7 @@ def work_for(members, states, steps, cells, stack):
         np.empty(stack),
         np.empty(cells + 1, np.int64),
         Cells(np.empty(cells + 1, np.int64), np.empty((cells, members))),
+        np.empty((2, ticks + 1)),
     )
 
 

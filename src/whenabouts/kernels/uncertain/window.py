@@ -260,10 +260,11 @@ def sliding(work, nodes, states, steps, stop, span):
 
 
 @leaf
-def slides(begin, cells, states, stop, span):
+def slides(begin, cells, states, stop, span, room, method):
     """Whether sliding is cheaper than a pass for each piece (spec of imprecise time, section 3.1), in cells.
 
     A visit of a cell costs twice the states for finding its steps, and the columns of the matrix that is multiplied.
+    Sliding also needs `room` for the products kept.
     """
     starts = between = ends = 0
     for c in range(cells):
@@ -272,7 +273,12 @@ def slides(begin, cells, states, stop, span):
         ends += begin[0] + span < begin[c] < stop + span
     pieces = starts + ends
     columns = 1 if stop - begin[0] == starts else states
-    return pieces * between * (2 * states + columns) > 2 * (between + ends) * 3 * states + pieces * states
+    if method == EACH or (starts + 1) * states * states > room:
+        return False
+    return (
+        method == SLIDING
+        or pieces * between * (2 * states + columns) > 2 * (between + ends) * 3 * states + pieces * states
+    )
 
 
 @aside
@@ -285,7 +291,7 @@ def in_window(work, nodes, states, steps, cells, span, method):
         c += 1
     total = in_order(work, nodes, states, steps, cells, c, stop)
     if stop > begin[0]:
-        if method == SLIDING or (method == CHEAPEST and slides(begin, cells, states, stop, span)):
+        if slides(begin, cells, states, stop, span, work.stack.size, method):
             total += sliding(work, nodes, states, steps, stop, span)
         else:
             total += each_piece(work, nodes, states, steps, stop, span)
