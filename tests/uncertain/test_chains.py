@@ -59,8 +59,8 @@ def test_confidence_is_the_probability_of_the_worlds(block: int) -> None:
 @pytest.mark.parametrize("block", range(3))
 def test_confidence_with_groups(block: int) -> None:
     rng = random.Random(100 + block)
-    confidences = [check(random_case(rng, groups=True)) for _ in range(600)]
-    assert sum(0 < c < 1 for c in confidences) > 200
+    confidences = [check(random_case(rng, groups=True)) for _ in range(1500)]
+    assert sum(0 < c < 1 for c in confidences) > 500
     assert sum(c == 0 for c in confidences) > 60
 
 
@@ -209,6 +209,10 @@ def test_groups_that_take_too_long() -> None:
     wide = [uniform(0, 10**7)] * 12
     assert np.isnan(confidence(wide, [1, 10, 1], -1))
     assert confidence(wide, [1, 9, 2], 0) == 0.0
+    apart = (
+        [uniform(0, 10**7)] + [uniform(k * 10**7, (k + 3) * 10**7) for k in range(40)] + [uniform(41 * 10**7, 10**9)]
+    )
+    assert 0 < confidence(apart, [1, 40, 1], -1) < 1
     assert confidence([uniform(0, 9)] + [uniform(9, 40)] * 30 + [uniform(40, 60)], [1, 30, 1], -1) > 0
 
 

@@ -12,13 +12,14 @@ import numpy as np
 from numba import njit
 
 from whenabouts.kernels.types import aside, leaf
-from whenabouts.kernels.uncertain.cells import cut, lay_out, sizes_of, work_for
+from whenabouts.kernels.uncertain.cells import cut, lay_out, work_for
 from whenabouts.kernels.uncertain.feasible import first_of, ranges
+from whenabouts.kernels.uncertain.settle import keep_all, settle
 from whenabouts.kernels.uncertain.ticks import tick_by_tick, tick_cost
 from whenabouts.kernels.uncertain.window import CHEAPEST, in_window
 
 TICKS, NEITHER = 3, 4  # beside the methods of `window`: for groups
-MOST_MEMBERS, MOST_STATES = 8, 300  # of a group, and of a chain with groups, by subsets
+MOST_MEMBERS, MOST_STATES, MOST_STEPS = 8, 300, 7000  # of a group; of all groups of a chain, by subsets
 MOST_TICKS, MOST_COST = 1 << 16, 1e10
 MOST_STACK = 1 << 24
 
@@ -30,30 +31,33 @@ def rounded(confidence):
 
 
 @leaf
-def subsets(node_ends, low, high):
-    """The states and steps of the nodes low..high-1; no states if groups make too many."""
-    states, steps = 1, 0
-    for n in range(low, high):
-        size = node_ends[n] - first_of(node_ends, n)
+def subsets(work, nodes):
+    """The states and steps of the nodes; no states if groups make too many."""
+    single = added = steps = 0
+    for j in range(nodes):
+        size = work.sizes[j]
         if size > MOST_MEMBERS:
             return 0, 0
-        states += (1 << size) - 1
-        steps += 3**size - (1 << size)
-    return (0, 0) if steps >= states > MOST_STATES else (states, steps)
+        if size == 1:
+            single += 1
+        else:
+            added += (1 << size) - 1
+            steps += 3**size - (1 << size)
+    return (1 + single + added, single + steps) if added <= MOST_STATES else (0, 0)
 
 
 @leaf
-def way_with_groups(work, node_ends, low, high, cells, span, method):
+def way_with_groups(work, nodes, count, cells, span, method):
     """The cheaper of states and ticks for a chain with groups; NEITHER if both would take too long."""
-    states, steps = subsets(node_ends, low, high)
+    states, steps = subsets(work, nodes)
     ticks = work.cells.begin[cells] - work.cells.begin[0]
     by_states, by_ticks = np.inf, np.inf
     if states > 0 and method != TICKS:
-        by_states = 1.0 * cells * steps * (1 if ticks == cells else node_ends[high - 1] - first_of(node_ends, low))
+        by_states = 1.0 * cells * steps * (1 if ticks == cells else count)
         if 0 <= span < ticks - 1:
             by_states *= states
     if ticks <= MOST_TICKS and method in (CHEAPEST, TICKS):
-        by_ticks = tick_cost(work, high - low, cells, span)
+        by_ticks = tick_cost(work, nodes, cells, span)
     if min(by_states, by_ticks) > MOST_COST:
         return NEITHER
     return TICKS if by_ticks < by_states else method
@@ -69,17 +73,21 @@ def confidence(times, node_ends, members, low, high, span, method, work):
     """
     if not ranges(times, node_ends, members, low, high, span, work.earliest, work.latest):
         return 0.0
-    nodes = high - low
-    count = sizes_of(work, node_ends, low, high)
+    nodes, count = keep_all(node_ends, low, high, work)
+    factor, grouped = 1.0, count > nodes
+    if grouped:
+        nodes, count, factor = settle(times, node_ends, members, low, high, span, work)
+        if nodes == 0:
+            return rounded(factor)
     cells = cut(times, members, first_of(node_ends, low), count, work)
-    if count > nodes:
-        method = way_with_groups(work, node_ends, low, high, cells, span, method)
+    if grouped:
+        method = way_with_groups(work, nodes, count, cells, span, method)
         if method == NEITHER:
             return np.nan
         if method == TICKS:
-            return rounded(tick_by_tick(work, nodes, cells, span))
+            return rounded(factor * tick_by_tick(work, nodes, cells, span))
     states, steps = lay_out(work, nodes)
-    return rounded(in_window(work, nodes, states, steps, cells, span, method))
+    return rounded(factor * in_window(work, nodes, states, steps, cells, span, method))
 
 
 @njit
@@ -94,11 +102,12 @@ def work_of(times, chains):
             e = chains.members[k]
             own_cells += times.first[e + 1] - times.first[e] + 1
             first, last = min(first, times.lower[e]), max(last, times.upper[e])
-        own_states, own_steps = subsets(chains.node_ends, low, high)
+        own_states, own_steps = 1 + high - low, high - low
+        if end - origin > high - low:  # after settling, any size can be left
+            own_states, own_steps = 1 + end - origin + MOST_STATES, end - origin + MOST_STEPS
+            ticks = max(ticks, min(last - first + 1, MOST_TICKS))
         count, states, steps = max(count, end - origin), max(states, own_states), max(steps, own_steps)
         cells, stack = max(cells, own_cells), max(stack, (own_cells + 1) * own_states * own_states)
-        if end - origin > high - low:
-            ticks = max(ticks, min(last - first + 1, MOST_TICKS))
     return work_for(count, states, steps, cells, min(stack, MOST_STACK), ticks)
 
 

@@ -11,6 +11,7 @@ Invariant: what is inside grows by additions, tick by tick; "at least one" is ke
 from __future__ import annotations
 
 from whenabouts.kernels.types import aside, leaf
+from whenabouts.kernels.uncertain.feasible import EARLIEST
 
 
 @leaf
@@ -124,10 +125,9 @@ def tick_cost(work, nodes, cells, span):
     cost, member, before = 0.0, 0, 1
     for j in range(nodes):
         size = work.sizes[j]
-        complete = work.earliest[member]
-        until = work.latest[member]
-        for b in range(member, member + size):
-            complete, until = max(complete, work.earliest[b]), max(until, work.latest[b])
+        complete = until = EARLIEST
+        for m in work.kept[member : member + size]:
+            complete, until = max(complete, work.earliest[m]), max(until, work.latest[m])
         cost += 4.0 * ticks if size == 1 else 4.0 * ticks + 2.0 * size * before * ticks
         before = until - complete + 1
         member += size
