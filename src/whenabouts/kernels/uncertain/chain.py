@@ -20,7 +20,7 @@ from whenabouts.kernels.uncertain.window import CHEAPEST, in_window
 
 TICKS, NEITHER = 3, 4  # beside the methods of `window`: for groups
 MOST_MEMBERS, MOST_STATES, MOST_STEPS = 8, 300, 7000  # of a group; of all groups of a chain, by subsets
-MOST_TICKS, MOST_COST = 1 << 16, 1e10
+MOST_TICKS, MOST_COST = 1 << 16, 1e9
 MOST_STACK = 1 << 24
 
 
