@@ -100,7 +100,7 @@ def random_case(rng: random.Random, *, groups: bool = False, holes: bool = True)
     sizes = [rng.randint(1, 3) if groups else 1 for _ in range(rng.randint(1, 3 if groups else 6))]
     while sum(sizes) > 6:
         sizes.pop()
-    pace = rng.choice((0, 1, 2))
+    pace = rng.choice((0, 1, 2, 4) if groups else (0, 1, 2))
     events = []
     for node, size in enumerate(sizes):
         for _ in range(size):

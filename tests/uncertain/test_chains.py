@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from itertools import accumulate, pairwise
+from itertools import pairwise
+from math import prod
 
 import numpy as np
 import pytest
 
+from benchmarks.increasing import Weights, counted, interpolated, scaled
 from tests.uncertain.chain_data import (
     Case,
     Segment,
@@ -30,7 +32,7 @@ from whenabouts.kernels.uncertain.signatures import CONFIDENCES, FEASIBLE_RANGES
 from whenabouts.kernels.uncertain.times import Chains
 from whenabouts.kernels.uncertain.window import CHEAPEST, EACH, SLIDING
 
-METHODS = (CHEAPEST, EACH, SLIDING)
+METHODS = (CHEAPEST, EACH, SLIDING, chain.TICKS)
 
 
 def confidence(events: Sequence[Segments], sizes: Sequence[int], span: int, method: int = CHEAPEST) -> float:
@@ -57,8 +59,8 @@ def test_confidence_is_the_probability_of_the_worlds(block: int) -> None:
 @pytest.mark.parametrize("block", range(3))
 def test_confidence_with_groups(block: int) -> None:
     rng = random.Random(100 + block)
-    confidences = [check(random_case(rng, groups=True)) for _ in range(600)]
-    assert sum(0 < c < 1 for c in confidences) > 200
+    confidences = [check(random_case(rng, groups=True)) for _ in range(1500)]
+    assert sum(0 < c < 1 for c in confidences) > 500
     assert sum(c == 0 for c in confidences) > 60
 
 
@@ -154,59 +156,64 @@ def test_segments_and_single_ticks_are_the_same_distribution() -> None:
         assert confidence(later, sizes, span) == pytest.approx(wanted, rel=1e-12, abs=0)
 
 
-def counted(bounds: Sequence[tuple[int, int]], span: int) -> int:
-    """How many increasing tuples there are in the intervals, by counting tick by tick for every start."""
-    low, high = min(a for a, _ in bounds), max(b for _, b in bounds)
-    starts = (
-        [[s] for s in range(bounds[0][0], bounds[0][1] + 1)] if span >= 0 else [range(bounds[0][0], bounds[0][1] + 1)]
-    )
-    found = 0
-    for start in starts:
-        ways = [int(t in start) for t in range(low, high + 1)]
-        for a, b in bounds[1:]:
-            before = accumulate([0, *ways[:-1]])
-            ways = [w if a <= t <= b else 0 for t, w in enumerate(before, low)]
-        end = high if span < 0 else min(high, start[0] + span)
-        found += sum(ways[: end - low + 1])
-    return found
-
-
-def interpolated(points: Sequence[tuple[int, int]], x: int) -> Fraction:
-    """The value at x of the polynomial through the points (Lagrange)."""
-    value = Fraction(0)
-    for i, (xi, yi) in enumerate(points):
-        term = Fraction(yi)
-        for j, (xj, _) in enumerate(points):
-            if i != j:
-                term *= Fraction(x - xj, xi - xj)
-        value += term
-    return value
-
-
-@pytest.mark.parametrize("reach", [None, 1, 2, 3])
+@pytest.mark.parametrize("reach", [-1, 1, 2, 3])
 @pytest.mark.parametrize("seed", range(3))
-def test_millions_of_ticks(seed: int, reach: int | None) -> None:
-    """The number of increasing tuples is a polynomial in the number of ticks per unit, once that is large enough."""
+def test_millions_of_ticks(seed: int, reach: int) -> None:
     rng = random.Random(700 + seed)
     length = 6 if seed else 4
     units = [(i // 2 + rng.randint(0, 1), i // 2 + rng.randint(1, 3)) for i in range(length)]
 
-    def at(ticks: int) -> tuple[list[tuple[int, int]], int]:
-        bounds = [(a * ticks, b * ticks + ticks - 1) for a, b in units]
-        return bounds, -1 if reach is None else reach * ticks + 7
+    def number(ticks: int) -> int:
+        bounds, span = scaled(units, reach, 7, ticks)
+        return counted([Weights.uniform(*b) for b in bounds], span)
 
-    points = [(g, counted(*at(g))) for g in range(12, 12 + length + 3)]
+    check_clocks([1] * length, units, reach, number)
+
+
+@pytest.mark.parametrize("reach", [-1, 1, 2, 3])
+@pytest.mark.parametrize("size", [2, 3, 5])
+def test_groups_and_millions_of_ticks(size: int, reach: int) -> None:
+    rng = random.Random(800 + size)
+    units = [(0, 1), *((a, a + 1) for a in (rng.randint(0, 2) for _ in range(size))), (2, 3)]
+
+    def number(ticks: int) -> int:
+        """By the lengths of what is left of each member between a first and a last instant."""
+        (first, *group, last), span = scaled(units, reach, 7, ticks)
+        return sum(
+            prod(max(0, min(b, t - 1) - max(a, s + 1) + 1) for a, b in group)
+            for s in range(first[0], first[1] + 1)
+            for t in range(max(s + 1, last[0]), min(last[1], s + span if span >= 0 else last[1]) + 1)
+        )
+
+    check_clocks([1, size, 1], units, reach, number)
+
+
+def check_clocks(
+    sizes: Sequence[int], units: Sequence[tuple[int, int]], reach: int, number: Callable[[int], int]
+) -> None:
+    """Compare confidences on fine clocks with the polynomial that goes through the numbers of tuples on coarse ones."""
+    points = [(ticks, number(ticks)) for ticks in range(14, 14 + len(units) + 3)]
+    support, more = points[: len(units) + 1], points[len(units) + 1 :]
+    assert [interpolated(support, ticks) for ticks, _ in more] == [n for _, n in more]
     assert points[0][1] > 0
-    support, more = points[: length + 1], points[length + 1 :]
-    assert [interpolated(support, g) for g, _ in more] == [n for _, n in more]
     for ticks in (100, 5_000_000, 10**12):
-        bounds, span = at(ticks)
-        wanted = interpolated(support, ticks)
-        for a, b in bounds:
-            wanted /= b - a + 1
-        for method in METHODS:
-            found = confidence([uniform(*b) for b in bounds], [1] * length, span, method)
+        bounds, span = scaled(units, reach, 7, ticks)
+        wanted = interpolated(support, ticks) / prod(b - a + 1 for a, b in bounds)
+        for method in (CHEAPEST, EACH, SLIDING):
+            found = confidence([uniform(*b) for b in bounds], sizes, span, method)
             assert same(found, wanted), (units, ticks, span, method, found, float(wanted))
+
+
+def test_groups_that_take_too_long() -> None:
+    """Neither the subsets of a large group nor millions of ticks: no number rather than an hour."""
+    wide = [uniform(0, 10**7)] * 12
+    assert np.isnan(confidence(wide, [1, 10, 1], -1))
+    assert confidence(wide, [1, 9, 2], 0) == 0.0
+    apart = (
+        [uniform(0, 10**7)] + [uniform(k * 10**7, (k + 3) * 10**7) for k in range(40)] + [uniform(41 * 10**7, 10**9)]
+    )
+    assert 0 < confidence(apart, [1, 40, 1], -1) < 1
+    assert confidence([uniform(0, 9)] + [uniform(9, 40)] * 30 + [uniform(40, 60)], [1, 30, 1], -1) > 0
 
 
 def test_what_is_certain_or_impossible() -> None:

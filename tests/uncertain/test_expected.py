@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from tests.uncertain.chain_data import Segments, arrays, pmf, random_segments, same, tick_by_tick, uniform
+from tests.uncertain.chain_data import Segment, Segments, arrays, pmf, random_segments, same, tick_by_tick, uniform
 from whenabouts.kernels.reference import chains as reference
 from whenabouts.kernels.signatures import compiled
 from whenabouts.kernels.uncertain.chain import confidences
@@ -77,3 +77,15 @@ def test_many_events_at_any_granularity() -> None:
         if unit == 1:
             fine = [[(tick_by_tick(e), 1) for e in row] for row in events]
             assert total(fine, span) == pytest.approx(wanted, rel=1e-12)
+
+
+def test_a_window_that_is_empty_first_and_full_later() -> None:
+    """What is cheaper is not judged by the first window."""
+    classes = [[([Segment(t, t, 1)], 1) for t in (0, *range(10_000 + j, 22_000, 3))] for j in range(3)]
+    span = 3_000
+    first, _, last = ([e[0].start for e, _ in entries] for entries in classes)
+    middle = np.array([e[0].start for e, _ in classes[1]])
+    starts, ends = np.array(first)[:, None], np.array(last)[None, :]
+    inside = (ends > starts) & (ends - starts <= span)
+    between = np.searchsorted(middle, ends, "left") - np.searchsorted(middle, starts, "right")
+    assert total(classes, span) == pytest.approx(int((between * inside).sum()), rel=1e-12)

@@ -20,7 +20,6 @@ from numba import njit
 
 from whenabouts.kernels.program import F64, I64
 from whenabouts.kernels.types import aside, leaf
-from whenabouts.kernels.uncertain.feasible import first_of
 from whenabouts.kernels.uncertain.times import segment_of
 
 F64_2 = npt.NDArray[np.float64]
@@ -58,7 +57,8 @@ class Work(NamedTuple):
     earliest: I64  # per member
     latest: I64
     segment: I64
-    sizes: I64  # members per node
+    kept: I64  # which members are looked at, those of a node together
+    sizes: I64  # of them, per node
     forward: Steps
     backward: Steps
     active: Active
@@ -75,12 +75,14 @@ class Work(NamedTuple):
     stack: F64
     place: I64  # per cell: where its part of `stack` begins
     cells: Cells
+    rows: F64_2  # two, over ticks
 
 
 @njit
-def work_for(members, states, steps, cells, stack):
-    """Space for chains of at most so many members, states, steps and cells."""
+def work_for(members, states, steps, cells, stack, ticks):
+    """Space for chains of at most so many members, states, steps, cells, rows of a stack, and ticks one by one."""
     return Work(
+        np.empty(members, np.int64),
         np.empty(members, np.int64),
         np.empty(members, np.int64),
         np.empty(members, np.int64),
@@ -88,7 +90,7 @@ def work_for(members, states, steps, cells, stack):
         Steps(np.empty(steps, np.int64), np.empty(steps, np.int64), np.empty(steps, np.int64)),
         Steps(np.empty(steps, np.int64), np.empty(steps, np.int64), np.empty(steps, np.int64)),
         Active(np.empty(steps, np.int64), np.empty(steps, np.int64), np.empty(steps)),
-        np.empty(states),
+        np.empty(max(states, members)),
         np.empty((states, 1)),
         np.zeros((states, states)),
         np.empty((states, states)),
@@ -101,31 +103,34 @@ def work_for(members, states, steps, cells, stack):
         np.empty(stack),
         np.empty(cells + 1, np.int64),
         Cells(np.empty(cells + 1, np.int64), np.empty((cells, members))),
+        np.empty((2, ticks + 1)),
     )
 
 
 @aside
 def cut(times, members, origin, count, work):
-    """Cut the time of the members origin..origin+count-1, within their ranges, into cells; returns how many."""
+    """Cut the time of the `count` members kept, within their ranges, into cells; returns how many."""
     begin, mass = work.cells
-    t, end = work.earliest[0], work.latest[0] + 1
+    t, end = work.earliest[work.kept[0]], work.latest[work.kept[0]] + 1
     for i in range(count):
-        t, end = min(t, work.earliest[i]), max(end, work.latest[i] + 1)
-        work.segment[i] = segment_of(times, members[origin + i], work.earliest[i])
+        m = work.kept[i]
+        t, end = min(t, work.earliest[m]), max(end, work.latest[m] + 1)
+        work.segment[i] = segment_of(times, members[origin + m], work.earliest[m])
     c = 0
     while t < end:
         following = end
         for i in range(count):
+            m = work.kept[i]
             mass[c, i] = 0.0
-            if t < work.earliest[i]:
-                following = min(following, work.earliest[i])
-            elif t <= work.latest[i]:
-                k, behind = work.segment[i], times.first[members[origin + i] + 1]
+            if t < work.earliest[m]:
+                following = min(following, work.earliest[m])
+            elif t <= work.latest[m]:
+                k, behind = work.segment[i], times.first[members[origin + m] + 1]
                 if k + 1 < behind and times.start[k + 1] <= t:
                     k += 1
                     work.segment[i] = k
                 mass[c, i] = times.mass[k]
-                following = min(following, work.latest[i] + 1)
+                following = min(following, work.latest[m] + 1)
                 if k + 1 < behind:
                     following = min(following, times.start[k + 1])
         begin[c] = t
@@ -249,11 +254,3 @@ def advance(rows, width, active, n, ticks, spare):
                 spare[active.target[k], r] = 0.0
         n = kept
         m += 1
-
-
-@leaf
-def sizes_of(work, node_ends, low, high):
-    """Note the number of members of the nodes low..high-1; returns how many members there are."""
-    for n in range(low, high):
-        work.sizes[n - low] = node_ends[n] - first_of(node_ends, n)
-    return node_ends[high - 1] - first_of(node_ends, low)

@@ -89,7 +89,7 @@ def expected_total(times, classes, span, method):
     if length == 0 or classes.events.size == 0:
         return 0.0
     tick, entry, mass = changes(times, classes)
-    work = work_for(length, length + 1, length, tick.size, tick.size * (length + 1) * (length + 1))
+    work = work_for(length, length + 1, length, tick.size, (tick.size + 1) * (length + 1) * (length + 1), 0)
     cells = cut_classes(classes, work.cells, tick, entry, mass)
     work.sizes[:] = 1
     states, steps = lay_out(work, length)

@@ -260,19 +260,21 @@ def sliding(work, nodes, states, steps, stop, span):
 
 
 @leaf
-def slides(begin, cells, states, stop, span):
-    """Whether sliding is cheaper than a pass for each piece (spec of imprecise time, section 3.1), in cells.
+def slides(begin, states, stop, span, room, method):
+    """Whether sliding is cheaper than a pass for each piece (spec of imprecise time, section 3.1, in cells).
 
     A visit of a cell costs twice the states for finding its steps, and the columns of the matrix that is multiplied.
+    Sliding visits each cell twice; it also needs `room` for the products kept.
     """
-    starts = between = ends = 0
-    for c in range(cells):
-        starts += begin[c] < stop
-        between += begin[c] <= begin[0] + span
-        ends += begin[0] + span < begin[c] < stop + span
-    pieces = starts + ends
-    columns = 1 if stop - begin[0] == starts else states
-    return pieces * between * (2 * states + columns) > 2 * (between + ends) * 3 * states + pieces * states
+    x, p, q, pieces, visits = begin[0], 0, 0, 0, 0
+    while x < stop:
+        p, q, following = piece(begin, x, stop, span, p, q)
+        visits += (q - p) * (2 * states + (1 if following - x == 1 else states))
+        pieces += 1
+        x = following
+    if method == EACH or (p + 2) * states * states > room:
+        return False
+    return method == SLIDING or visits > (2 * q * 3 + pieces) * states
 
 
 @aside
@@ -285,7 +287,7 @@ def in_window(work, nodes, states, steps, cells, span, method):
         c += 1
     total = in_order(work, nodes, states, steps, cells, c, stop)
     if stop > begin[0]:
-        if method == SLIDING or (method == CHEAPEST and slides(begin, cells, states, stop, span)):
+        if slides(begin, states, stop, span, work.stack.size, method):
             total += sliding(work, nodes, states, steps, stop, span)
         else:
             total += each_piece(work, nodes, states, steps, stop, span)
