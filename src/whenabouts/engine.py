@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from whenabouts.errors import QueryError, UnsupportedError, WhenaboutsError
+from whenabouts.errors import QueryError, WhenaboutsError
 from whenabouts.events.roles import ErrorTable, Margin, shape_of, time_roles
 from whenabouts.events.schema import Roles, Schema
 from whenabouts.events.table import schema_of, to_arrow
@@ -32,6 +32,8 @@ from whenabouts.kernels.explanation import explanation
 from whenabouts.kernels.lower import Lowered, lower
 from whenabouts.kernels.program import U64
 from whenabouts.kernels.run import Budget, matches
+from whenabouts.kernels.uncertain.run import Order
+from whenabouts.kernels.uncertain.supported import require_supported
 from whenabouts.language.aggregates import registered
 from whenabouts.language.bind import bind
 from whenabouts.language.builder import Clauses
@@ -39,6 +41,7 @@ from whenabouts.language.sase import parse
 from whenabouts.matches.choice import chosen
 from whenabouts.matches.collect import collect
 from whenabouts.matches.totals import collapsed, total
+from whenabouts.matches.uncertain import uncertain_rows
 from whenabouts.plan.automaton import ambiguous
 from whenabouts.plan.bound import Bound
 from whenabouts.plan.pattern import Output, Query
@@ -89,6 +92,8 @@ def _compiled(
 def plan_of(bound: Bound, aggregates: Mapping[str, Any]) -> Plan:
     """Lower a rewritten, bound query; a Spark task starts here."""
     lowered = lower(bound, aggregates)
+    if not bound.schema.roles.exact:
+        require_supported(bound, lowered.program.automaton)
     return Plan(bound, lowered, ambiguous(lowered.program.automaton), aggregates)
 
 
@@ -103,16 +108,20 @@ def compile_query(
 
 
 def match_table(
-    plan: Plan, table: pa.Table, budget: Budget, bits: U64 | None = None
+    plan: Plan, table: pa.Table, budget: Budget, bits: U64 | None = None, order: Order | None = None
 ) -> tuple[pa.Table, Batch, dict[str, int]]:
-    """Match an Arrow table: the work of one process, and of one Spark task. `bits`: see `prepare`."""
+    """Match an Arrow table: the work of one process, and of one Spark task. `bits`: see `prepare`.
+
+    `order` is how uncertain events are evaluated; None leaves it to the planner.
+    """
     bound, program, query = plan.bound, plan.lowered.program, plan.bound.query
-    if not bound.schema.roles.exact:
-        hint = "query.check, query.explain and query.bad_rows work; for matches, name one exact time column"
-        raise UnsupportedError("unsupported", "matching over uncertain time is not supported yet", hint=hint)
     batch = prepare(bound, program, table, bits)
     dropped = 0
-    if query.output is Output.TOTAL:
+    if not bound.schema.roles.exact:
+        rows, dropped = uncertain_rows(
+            bound, plan.lowered, table, batch, budget, order=order, aggregates=plan.aggregates
+        )
+    elif query.output is Output.TOTAL:
         rows, dropped = total(bound, plan.lowered, table, batch, budget, merge=plan.merge, aggregates=plan.aggregates)
     elif query.output is Output.COLLAPSED:
         rows = collapsed(bound, plan.lowered, table, batch, budget, query.limit)

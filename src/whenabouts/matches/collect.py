@@ -36,41 +36,51 @@ def collect(
     """The match rows of one kernel call. `merge` drops equal matches; `safe` is the extra column of COLLAPSED."""
     count = int(out.fill[0])
     grouped = en.entries_of(out.ends, out.events, out.steps, count, len(program.steps))
-    ids = _ids(bound, table)
     digests = digests_of(bound, program, table, batch, grouped)
-    schema = record.result_schema(bound, table.schema)
     firsts, lasts = first_and_last(out, count)
-    names = [
-        *([record.MATCH_ID, record.PATTERN]),
-        *bound.key,
-        record.START,
-        record.END,
-        record.CONFIDENCE,
-        record.EVENTS,
-    ]
-    first_rows = pa.array(batch.rows[firsts])
     times = table.column(bound.schema.roles.lower)
-    columns: list[Any] = [
-        _texts(digests, count),
-        pa.repeat(bound.query.name, count),
-        *(_gather(table.column(k), first_rows) for k in bound.key),
-        _gather(times, first_rows),
-        _gather(times, pa.array(batch.rows[lasts])),
-        pa.array(np.ones(count)),
-        _events_map(program, grouped, ids, batch.rows),
-    ]
+    filled = {
+        record.START: _gather(times, pa.array(batch.rows[firsts])),
+        record.END: _gather(times, pa.array(batch.rows[lasts])),
+        record.CONFIDENCE: pa.array(np.ones(count)),
+    }
     if safe is not None:
-        names.append(record.SAFE)
-        columns.append(pa.array(safe))
-    else:
-        measures = Measures(bound, program, table, batch.rows, grouped, dict(aggregates or {}))
-        for m in bound.query.measures:
-            names.append(m.name)
-            columns.append(measures.column(m.expr))
-    result = pa.table([_cast(c, schema.field(n).type) for c, n in zip(columns, names, strict=True)], schema=schema)
+        filled[record.SAFE] = pa.array(safe)
+    result = rows_of(bound, program, table, batch, grouped, digests, firsts, filled, aggregates or {})
     if merge and count:
         result = result.filter(pa.array(en.distinct(digests, count)))
     return result
+
+
+def rows_of(
+    bound: Bound,
+    program: Program,
+    table: pa.Table,
+    batch: Batch,
+    grouped: en.Entries,
+    digests: Any,
+    firsts: Any,
+    filled: Mapping[str, Any],
+    aggregates: Mapping[str, Any],
+) -> pa.Table:
+    """The rows of grouped matches: what all have in common, the columns in `filled`, and RETURN items.
+
+    `firsts` is an event of each match, to read its key from.
+    """
+    schema = record.result_schema(bound, table.schema)
+    count = grouped.bounds.size - 1
+    rows = pa.array(batch.rows[firsts])
+    columns = {
+        record.MATCH_ID: _texts(digests, count),
+        record.PATTERN: pa.repeat(bound.query.name, count),
+        **{k: _gather(table.column(k), rows) for k in bound.key},
+        record.EVENTS: _events_map(program, grouped, _ids(bound, table), batch.rows),
+        **filled,
+    }
+    if record.SAFE not in filled:
+        measures = Measures(bound, program, table, batch.rows, grouped, dict(aggregates))
+        columns.update({m.name: measures.column(m.expr) for m in bound.query.measures})
+    return pa.table([_cast(columns[f.name], f.type) for f in schema], schema=schema)
 
 
 def _cast(column: Any, kind: pa.DataType) -> Any:

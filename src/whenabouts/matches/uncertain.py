@@ -1,0 +1,175 @@
+"""Match rows over uncertain time: from chains of events to signatures with confidence, ranges and finality.
+
+Problem: kernels speak of chains, one order of events each, in ticks; a match row is a signature, which may come about
+in several orders, in the units of the table. Idea: group by step as for exact time, carry the ranges along, and unite
+rows with equal ids: orders exclude one another, so confidences add up and ranges are united.
+Invariant: times in rows are whole ticks: `start` is the first unit of its tick, `end` the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from whenabouts.kernels import entries as en
+from whenabouts.kernels.batch import Batch, resolver
+from whenabouts.kernels.counting import values_of
+from whenabouts.kernels.lower import Lowered
+from whenabouts.kernels.program import F64, I64
+from whenabouts.kernels.run import Budget
+from whenabouts.kernels.uncertain.run import AT_ONCE, NEVER, Order, Possible, possible_matches
+from whenabouts.kernels.uncertain.supported import several_orders
+from whenabouts.matches import record
+from whenabouts.matches.collect import digests_of, first_and_last, rows_of
+from whenabouts.matches.totals import summed
+from whenabouts.plan import expressions as ex
+from whenabouts.plan.bound import Bound
+from whenabouts.plan.pattern import Output
+
+KINDS = pa.array([record.EXACT, record.BOUNDED, record.ESTIMATED])
+
+
+def uncertain_rows(
+    bound: Bound,
+    lowered: Lowered,
+    table: pa.Table,
+    batch: Batch,
+    budget: Budget,
+    *,
+    order: Order | None,
+    aggregates: Mapping[str, Any],
+) -> tuple[pa.Table, int]:
+    """The match rows, or the expected totals, of a batch; and the number of starts given up."""
+    united = several_orders(bound)
+    threshold = bound.query.confidence
+    least = 0.0 if threshold is None or united else threshold.least
+    found = possible_matches(bound, lowered, batch, budget, aggregates, least=least, order=order)
+    dropped = int(found.output.fill[2])
+    if bound.query.output is Output.TOTAL:
+        return expected(bound, lowered, table, batch, found), dropped
+    return _rows(bound, lowered, table, batch, found, united=united, aggregates=aggregates), dropped
+
+
+def _rows(
+    bound: Bound,
+    lowered: Lowered,
+    table: pa.Table,
+    batch: Batch,
+    found: Possible,
+    *,
+    united: bool,
+    aggregates: Mapping[str, Any],
+) -> pa.Table:
+    program, out = lowered.program, found.output
+    count = int(out.fill[0])
+    places = np.arange(out.events.size, dtype=np.int32)
+    grouped = en.entries_of(out.ends, places, out.steps, count, len(program.steps))
+    earliest, latest = found.earliest[grouped.events], found.latest[grouped.events]
+    grouped = grouped._replace(events=out.events[grouped.events])
+    firsts, _ = first_and_last(out, count)
+    digests = digests_of(bound, program, table, batch, grouped)
+    times, keep = _Times(found.start, found.end, found.confidence, found.error, found.kind, found.final), None
+    if united and count:
+        keep, times = _united(digests[: 32 * count], grouped, times, earliest, latest)
+    zone = table.schema.field(bound.schema.roles.lower).type
+    filled = {
+        record.START: _clock(times.start * bound.tick, zone),
+        record.END: _clock(times.end * bound.tick + bound.tick - 1, zone),
+        record.CONFIDENCE: pa.array(times.confidence),
+        record.KIND: KINDS.take(pa.array(times.kind)),
+        record.ERROR: pa.array(times.error),
+        record.RANGES: _ranges(program.steps, grouped, earliest * bound.tick, (latest + 1) * bound.tick - 1, zone),
+        record.FINAL_AT: _final(times.final, bound.tick, zone),
+    }
+    rows = rows_of(bound, program, table, batch, grouped, digests, firsts, filled, aggregates)
+    return rows if keep is None else rows.filter(pa.array(keep))
+
+
+class _Times:
+    """One entry per row."""
+
+    def __init__(self, start: I64, end: I64, confidence: F64, error: F64, kind: Any, final: I64) -> None:
+        self.start, self.end, self.confidence, self.error = start, end, confidence, error
+        self.kind, self.final = kind, final
+
+
+def _united(digests: Any, grouped: en.Entries, times: _Times, earliest: I64, latest: I64) -> tuple[Any, _Times]:
+    """Which rows stand for their signature, and the times of all rows, united in those; widens the ranges in place."""
+    _, first, owner = np.unique(digests.view("S32"), return_index=True, return_inverse=True)
+    head = first[owner]
+    keep = np.zeros(head.size, np.bool_)
+    keep[first] = True
+    new = _Times(*(np.array(c) for c in vars(times).values()))
+    others = np.flatnonzero(~keep)
+    np.add.at(new.confidence, head[others], times.confidence[others])
+    np.add.at(new.error, head[others], times.error[others])
+    np.minimum.at(new.start, head[others], times.start[others])
+    np.maximum.at(new.end, head[others], times.end[others])
+    np.maximum.at(new.kind, head[others], times.kind[others])
+    np.maximum.at(new.final, head[others], times.final[others])
+    new.confidence = np.minimum(new.confidence, 1.0)
+    begins = grouped.items[grouped.bounds]
+    sizes = np.diff(begins)[others]
+    within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    source, target = np.repeat(begins[others], sizes) + within, np.repeat(begins[head[others]], sizes) + within
+    np.minimum.at(earliest, target, earliest[source])
+    np.maximum.at(latest, target, latest[source])
+    return keep, new
+
+
+def _clock(values: I64, kind: pa.DataType) -> Any:
+    """Units of the clock as values of the lower time column's type."""
+    column = pa.array(values)
+    if pa.types.is_date(kind):
+        return column.cast(pa.timestamp("s")).cast(kind, safe=False)
+    return column.cast(kind)
+
+
+def _final(final: I64, tick: int, kind: pa.DataType) -> Any:
+    """NULL if final at once; the greatest time of the clock if never while input may come."""
+    units = np.where(final == NEVER, np.iinfo(np.int64).max // 2, np.where(final == AT_ONCE, 0, final) * tick)
+    column = pa.array(units, mask=final == AT_ONCE)
+    return column.cast(pa.timestamp("s")).cast(kind, safe=False) if pa.types.is_date(kind) else column.cast(kind)
+
+
+def _ranges(steps: tuple[str, ...], grouped: en.Entries, lower: I64, upper: I64, kind: pa.DataType) -> Any:
+    spans = pa.StructArray.from_arrays([_clock(lower, kind), _clock(upper, kind)], ["lower", "upper"])
+    lists = pa.ListArray.from_arrays(pa.array(grouped.items), spans)
+    names = pa.array(steps, pa.string()).take(pa.array(grouped.step))
+    return pa.MapArray.from_arrays(pa.array(grouped.bounds), names, lists)
+
+
+def expected(bound: Bound, lowered: Lowered, table: pa.Table, batch: Batch, found: Possible) -> pa.Table:
+    """RETURN TOTAL: each match counts with its confidence, which gives the expectation over all worlds."""
+    out, program = found.output, lowered.program
+    count = int(out.fill[0])
+    grouped = en.entries_of(out.ends, out.events, out.steps, count, len(program.steps))
+    firsts, _ = first_and_last(out, count)
+    owner = np.searchsorted(batch.events.runs, firsts, side="right") - 1
+    keys, heads, group = np.unique(owner, return_index=True, return_inverse=True)
+    size = keys.size if bound.key else 1
+    group = group if bound.key else np.zeros(count, np.int64)
+    wanted = summed(bound)
+    values = values_of(bound, program.steps, batch.rows, wanted, resolver(bound, table, batch.rows))
+    schema = record.result_schema(bound, table.schema)
+    columns: dict[str, Any] = {record.PATTERN: pa.repeat(bound.query.name, size)}
+    for k in bound.key:
+        columns[k] = table.column(k).take(pa.array(batch.rows[firsts[heads]]))
+    for m in bound.query.measures:
+        assert isinstance(m.expr, ex.Aggregate)  # noqa: S101 - the parser lets nothing else through
+        weights = found.confidence
+        if m.expr.argument is not None:
+            at = wanted.index(m.expr.argument)
+            offsets, events = en.events_of_step(grouped, int(values.step[at]))
+            sums, counts = en.reduce_lists(offsets, values.floats[at][events], values.valid[at][events], 0)
+            weights = weights * (counts if m.expr.function == "count" else sums)
+        columns[m.name] = pa.array(np.bincount(group, weights, size))
+    return pa.table([_plain(columns[f.name], f.type) for f in schema], schema=schema)
+
+
+def _plain(column: Any, kind: pa.DataType) -> Any:
+    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return column if column.type == kind else column.cast(kind)
