@@ -174,7 +174,7 @@ def lay_out(work, nodes):
     return work.forward.target[0] + 1, steps
 
 
-@aside
+@leaf
 def weigh(work, nodes, c):
     """The mass per tick of every block in cell c: all its members happen at the same tick."""
     state = member = 0
@@ -189,7 +189,7 @@ def weigh(work, nodes, c):
         state += (1 << work.sizes[j]) - 1
 
 
-@aside
+@leaf
 def select(work, steps, count, least):
     """Make the steps with mass active, if neither end is below state `least`; returns how many there are."""
     n = 0

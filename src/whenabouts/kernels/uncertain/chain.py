@@ -1,9 +1,10 @@
 """The confidence of a chain without forbidden regions: how likely its nodes happen in order, inside the window.
 
 Problem: thousands of candidates, each over any number of ticks. Idea: tight ranges first (`feasible`), which make the
-impossible exactly 0 and the cells few; then cells (`cells`) and the window over them (`window`). Any part of a chain is
-at least as likely as the chain, so the confidence of a prefix bounds that of all its continuations.
-Invariant: the cost depends on the number of segments, not on the number of ticks; nothing is allocated per chain.
+impossible exactly 0 and the cells few; then cells (`cells`) and the window over them (`window`), or, where groups have
+too many subsets, ticks (`settle`, `ticks`). Any part of a chain is at least as likely as the chain, so the confidence
+of a prefix bounds that of all its continuations.
+Invariant: without groups the cost depends on the segments, not on the ticks; nothing is allocated per chain.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from whenabouts.kernels.uncertain.window import CHEAPEST, in_window
 
 TICKS, NEITHER = 3, 4  # beside the methods of `window`: for groups
 MOST_MEMBERS, MOST_STATES, MOST_STEPS = 8, 300, 7000  # of a group; of all groups of a chain, by subsets
-MOST_TICKS, MOST_COST = 1 << 16, 1e9
-MOST_STACK = 1 << 24
+MOST_TICKS, MOST_COST = 1 << 16, 1e9  # of one chain with groups: about a second
+MOST_STACK = 1 << 24  # numbers kept while sliding; beyond, every piece has a pass of its own
 
 
 @leaf

@@ -35,7 +35,7 @@ def in_order(work, nodes, states, steps, cells, c, start):
     return column[states - 1, 0]
 
 
-@aside
+@leaf
 def begun(work, nodes, states, steps, c, length, ticks):
     """Begin in cell c (`length` times the mass of a tick) and go `ticks` ticks on, in work.column; whether it can be.
 
@@ -57,7 +57,7 @@ def begun(work, nodes, states, steps, c, length, ticks):
     return some, n
 
 
-@aside
+@leaf
 def powers(work, matrix, states, n, length):
     """Write column, N column, N^2 column, .. to the columns of the matrix, where N is `length` times the active steps.
 
@@ -79,14 +79,14 @@ def powers(work, matrix, states, n, length):
     return i
 
 
-@aside
+@leaf
 def opened(work, nodes, states, steps, c, length, ticks):
     """Fill work.opening for starts in cell c, the last of which leaves `ticks` ticks of it; returns its width."""
     some, n = begun(work, nodes, states, steps, c, length, ticks)
     return powers(work, work.opening, states, n, length) if some else 0
 
 
-@aside
+@leaf
 def closed(work, nodes, states, steps, c, length, ticks):
     """Fill work.closing for ends in cell c, the first of which takes `ticks` ticks of it; returns its width."""
     column = work.column
