@@ -48,8 +48,9 @@ def random_rows(rng: random.Random, event: int, nodes: int, *, lead: bool) -> li
         high = min(at + rng.choice((1, 1, 1, 2)), nodes)
         if high == nodes and not (lead and rng.random() < 0.4):
             break
-        rows.append(Row(event, at, from_last=True, high=high))
-        at = high + rng.choice((0, 0, 1))
+        closed = high < nodes and rng.random() < 0.2
+        rows.append(Row(event, at, from_last=True, high=high, closed=closed))
+        at = high + (1 if closed else rng.choice((0, 0, 1)))
         if rng.random() < 0.5:
             break
     return rows
@@ -121,13 +122,13 @@ def arrays(cases: Sequence[Case]) -> tuple[Times, Chains, Forbidders]:
         ends.append(len(node_ends))
         rows += [row._replace(event=row.event + shift) for row in case.rows]
         row_ends.append(len(rows))
-    columns = np.array(rows, np.int64).reshape(-1, 4)
+    columns = np.array(rows, np.int64).reshape(-1, 5)
     i32 = np.int32
     return (
         times_of_masses(masses),
         Chains(np.array(ends, np.int64), np.array(node_ends, np.int64), np.array(members, i32)),
         Forbidders(
             np.array(row_ends, np.int64), columns[:, 0].astype(i32), columns[:, 1].astype(i32),
-            columns[:, 2].astype(np.uint8), columns[:, 3].astype(i32), np.zeros(len(columns), np.uint8),
+            columns[:, 2].astype(np.uint8), columns[:, 3].astype(i32), columns[:, 4].astype(np.uint8),
         ),
     )  # fmt: skip

@@ -23,6 +23,7 @@ class Row(NamedTuple):
     low: int
     from_last: bool
     high: int
+    closed: bool = False
 
 
 class Region(NamedTuple):
@@ -102,7 +103,7 @@ def bounds(nodes: Sequence[Node], region: Row | Region, span: int) -> tuple[floa
     else:
         start = float("-inf") if span < 0 else nodes[-1].last - span - 1
     if region.high < len(nodes):
-        end = nodes[region.high].first
+        end = nodes[region.high].first + (isinstance(region, Row) and region.closed)
     else:
         end = float("inf") if span < 0 else nodes[0].first + span + 1
     return start, end

@@ -22,6 +22,8 @@ FAR = 1 << 62
 
 UPTO, AT, ONWARD = 1, 2, 4  # at or before the instant, at it, at or behind it
 EARLIER, LATER = 8, 16  # at or before the last instant - window; at or behind the first instant + window
+AFTER = 32  # behind the instant
+ANYWHERE = 63
 
 UNSEEN = -1
 
@@ -114,14 +116,14 @@ def row_instants(layout, forbidders, r, nodes, count):
 
 
 @leaf
-def can_meet(layout, lower, upper, start, end, count, span):
-    """Whether an event with these bounds can be strictly between the two instants."""
+def can_meet(layout, lower, upper, start, end, closed, count, span):
+    """Whether an event with these bounds can be strictly between the two instants, or at the second if closed."""
     if start >= 0:
         least = layout.lo[start]
     else:
         least = layout.lo[count - 1] - span - 1 if span >= 0 else -FAR
     if end < count:
-        most = layout.hi[end]
+        most = layout.hi[end] + closed
     else:
         most = layout.hi[0] + span + 1 if span >= 0 else FAR
     return lower < most and upper > least
@@ -138,23 +140,24 @@ def gather(times, forbidders, m, nodes, layout, count, span):
         places, steps = layout.places[n], layout.steps[n]
         for i in range(count):
             places[i], steps[i] = 0, 0
-        since = UNSEEN
+        since, behind = UNSEEN, 0
         while r < end and forbidders.event[r] == e:
             start, stop = row_instants(layout, forbidders, r, nodes, count)
+            closed = forbidders.closed[r]
             r += 1
-            if not can_meet(layout, lower, upper, start, stop, count, span):
+            if not can_meet(layout, lower, upper, start, stop, closed, count, span):
                 continue
             if since != UNSEEN:
-                allow(layout, places, steps, lower, upper, since, start, count, span)
+                allow(layout, places, steps, lower, upper, since, behind, start, count, span)
             elif start >= 0:
                 places[start] |= UPTO
             elif span >= 0:
                 places[count - 1] |= EARLIER
-            since = stop
+            since, behind = stop, closed
         if since == UNSEEN:
             continue
         if since < count:
-            places[since] |= ONWARD
+            places[since] |= AFTER if behind else ONWARD
         elif span >= 0:
             places[0] |= LATER
         layout.event[n] = e
@@ -165,11 +168,12 @@ def gather(times, forbidders, m, nodes, layout, count, span):
 
 
 @leaf
-def allow(layout, places, steps, lower, upper, start, end, count, span):
-    """An event may be from instant `start` on, up to instant `end`."""
-    places[start] |= AT
+def allow(layout, places, steps, lower, upper, start, behind, end, count, span):
+    """An event may be from instant `start` on (or only behind it), up to instant `end`."""
+    if not behind:
+        places[start] |= AT
     for i in range(start, end):
-        if layout.body[i + 1] or can_meet(layout, lower, upper, i, i + 1, count, span):
+        if layout.body[i + 1] or can_meet(layout, lower, upper, i, i + 1, 0, count, span):
             steps[i] = 1
         else:
             places[i + 1] |= AT
@@ -187,11 +191,13 @@ def prune(layout, x, lower, upper, count, span):
             out |= UPTO | AT
         if upper < lo[i]:
             out |= ONWARD | AT
+        if upper <= lo[i]:
+            out |= AFTER
         if lower > hi[i] - window:
             out |= EARLIER
         if upper < lo[i] + window:
             out |= LATER
-        places[i] &= 31 - out
+        places[i] &= ANYWHERE - out
         if steps[i] and (lower > hi[i + 1] or upper <= lo[i]):
             steps[i] = 0
         if places[i] or steps[i]:
@@ -210,6 +216,8 @@ def place_mass(times, e, places, t, window):
         mass += mass_at(times, e, t)
     if places & ONWARD:
         mass += onward(times, e, t)
+    if places & AFTER:
+        mass += onward(times, e, t + 1)
     if places & EARLIER:
         mass += upto(times, e, t - window)
     if places & LATER:

@@ -210,7 +210,7 @@ def keep_clear(times, layout, forbidders, r, nodes, count, span, side):
     endless = start < 0 and span < 0
     unending = end == count and span < 0
     since, since_shift = (start, 0) if start >= 0 else (count - 1, -span - 1)
-    until, until_shift = (end, 0) if end < count else (0, span + 1)
+    until, until_shift = (end, np.int64(forbidders.closed[r])) if end < count else (0, np.int64(span + 1))
     if side == 0:
         if not unending and layout.lo[until] + until_shift <= times.upper[e]:
             return 0

@@ -53,7 +53,8 @@ class Forbidders(NamedTuple):
     to the first instant of node `high`, nodes counted from 0 within the chain. low -1: from (last instant of the
     chain - W), where W = span + 1; high = number of nodes: to (first instant of the chain + W); without a window these
     reach to the beginning and the end of time. Where closed is 1 the interval includes the first instant of node
-    `high`, which then is a node. Rows of one event stand together, disjoint, in time order.
+    `high`, which then is a node. Rows of one event stand together, in time order, disjoint, and
+    with an instant between them that none includes.
     """
 
     ends: I64
