@@ -21,6 +21,7 @@ from whenabouts.kernels.uncertain.times import U8, mass_at, onward, upto
 FAR = 1 << 62
 
 UPTO, AT, ONWARD = 1, 2, 4  # at or before the instant, at it, at or behind it
+BEFORE, BEHIND = 32, 64  # before or behind it
 EARLIER, LATER = 8, 16  # at or before the last instant - window; at or behind the first instant + window
 
 UNSEEN = -1
@@ -210,6 +211,10 @@ def place_mass(times, e, places, t, window):
         mass += mass_at(times, e, t)
     if places & ONWARD:
         mass += onward(times, e, t)
+    if places & BEFORE:
+        mass += upto(times, e, t - 1)
+    if places & BEHIND:
+        mass += onward(times, e, t + 1)
     if places & EARLIER:
         mass += upto(times, e, t - window)
     if places & LATER:
