@@ -21,9 +21,9 @@ from whenabouts.kernels.uncertain.times import U8, mass_at, onward, upto
 FAR = 1 << 62
 
 UPTO, AT, ONWARD = 1, 2, 4  # at or before the instant, at it, at or behind it
+BEFORE, BEHIND = 32, 64  # before or behind it
 EARLIER, LATER = 8, 16  # at or before the last instant - window; at or behind the first instant + window
-AFTER = 32  # behind the instant
-ANYWHERE = 63
+ANYWHERE = 127
 
 UNSEEN = -1
 
@@ -157,7 +157,7 @@ def gather(times, forbidders, m, nodes, layout, count, span):
         if since == UNSEEN:
             continue
         if since < count:
-            places[since] |= AFTER if behind else ONWARD
+            places[since] |= BEHIND if behind else ONWARD
         elif span >= 0:
             places[0] |= LATER
         layout.event[n] = e
@@ -192,7 +192,7 @@ def prune(layout, x, lower, upper, count, span):
         if upper < lo[i]:
             out |= ONWARD | AT
         if upper <= lo[i]:
-            out |= AFTER
+            out |= BEHIND
         if lower > hi[i] - window:
             out |= EARLIER
         if upper < lo[i] + window:
@@ -216,7 +216,9 @@ def place_mass(times, e, places, t, window):
         mass += mass_at(times, e, t)
     if places & ONWARD:
         mass += onward(times, e, t)
-    if places & AFTER:
+    if places & BEFORE:
+        mass += upto(times, e, t - 1)
+    if places & BEHIND:
         mass += onward(times, e, t + 1)
     if places & EARLIER:
         mass += upto(times, e, t - window)

@@ -1,8 +1,9 @@
 """Confidences of candidate chains with forbidden regions, for a batch.
 
 Problem: the probability that a chain happens in order, within the window, and that nothing outside it happens where it
-must not. Idea: narrow the chain, keep only what can disturb it (envelope.py), and sweep over its instants (sweep.py),
-once, or once for each first instant where the window binds or that leaves fewer disturbers with several places.
+must not. Idea: narrow the chain, keep only what can disturb it (envelope.py), then the cheapest of: a sweep over its
+instants (sweep.py), all instants one by one (listing.py); beyond what may be spent, a certified interval (bounds.py) or
+an estimate (sampling.py), and it says so. Positive or not is NP-complete, so something must give.
 Invariant: the answer depends on the chain, its rows and the times of their events alone, not on the rest of the batch.
 Reference: spec of imprecise time, section 3.
 """
@@ -14,19 +15,32 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from whenabouts.kernels.types import aside, leaf
-from whenabouts.kernels.uncertain.envelope import EARLIER, LATER, gather, lay_out, new_layout, tighten
-from whenabouts.kernels.uncertain.grid import CROWD, Grid, add_cell, new_grid, nodes_of, one_cell, weigh
-from whenabouts.kernels.uncertain.rules import NODES, WIDE
-from whenabouts.kernels.uncertain.sweep import BITS, Desk, focus, is_bit, new_desk, sole_member, sweep
-from whenabouts.kernels.uncertain.times import ESTIMATED, EXACT
+from whenabouts.kernels.uncertain.bounds import interval
+from whenabouts.kernels.uncertain.envelope import gather, lay_out, tighten
+from whenabouts.kernels.uncertain.exact import (
+    choose,
+    confidence,
+    cut,
+    cuts_needed,
+    is_dense,
+    most_ticks,
+    prepare,
+    roomy,
+)
+from whenabouts.kernels.uncertain.listing import list_all, listing_work
+from whenabouts.kernels.uncertain.sampling import estimate
+from whenabouts.kernels.uncertain.times import BOUNDED, ESTIMATED, EXACT
 
 
 class Effort(NamedTuple):
     """What a confidence may cost."""
 
     narrow: int = 128  # ranges of up to so many ticks are kept tick by tick
-    work: float = 1e8  # products for one exact confidence
+    work: float = 2e7  # products for one confidence
+    interval: float = 2e7  # products for an interval instead
+    bits: float = 1.0  # how many times cheaper listing must be than a sweep
+    wide: float = 0.005  # error above which an interval is not enough
+    samples: int = 20_000
 
 
 def confidences(times, chains, forbidders, span, rules, effort):
@@ -43,23 +57,6 @@ def confidences(times, chains, forbidders, span, rules, effort):
     return value, error, kind
 
 
-class Tools(NamedTuple):
-    """Working memory for one chain after the other."""
-
-    desk: Desk
-    source: Grid
-    target: Grid
-    outer: Grid
-
-
-@njit
-def prepare(chains, forbidders):
-    instants, disturbers = largest(chains, forbidders)
-    return new_layout(instants, disturbers), Tools(
-        new_desk(64, 256, disturbers, 1), new_grid(64, 256, 1), new_grid(64, 256, 1), new_grid(64, 256, 1)
-    )
-
-
 @njit
 def judge(times, chains, forbidders, m, layout, count, span, rules, effort, tools):
     """Value, error and kind of one chain whose instants are laid out, and the tools, which may have grown."""
@@ -71,217 +68,28 @@ def judge(times, chains, forbidders, m, layout, count, span, rules, effort, tool
     dense = is_dense(layout, count, effort.narrow)
     nodes = most_ticks(layout, count)
     if not dense:
-        space = cuts_needed(times, chains, m, layout, n)
-        tools = roomy(tools, space, 0, 0)
+        tools = roomy(tools, cuts_needed(times, chains, m, layout, n), 0, 0)
         nodes = cut(times, chains, m, layout, count, n, tools.desk.cuts, span)
-    alone, freely, rows = choose(layout, tools.desk.cuts, count, n, span, dense)
-    if rows > 1 << BITS:
-        return 0.0, 1.0, ESTIMATED, tools
-    tools = roomy(tools, 0, nodes, rows)
-    value = confidence(
-        times, chains, m, layout, count, n, rules, tools.desk, tools.source, tools.target, tools.outer,
-        span, alone, freely, dense,
-    )  # fmt: skip
-    return value, 0.0, EXACT, tools
-
-
-@njit
-def roomy(tools, cuts, nodes, rows):
-    """The tools, or larger ones with the same cuts."""
-    desk, grid = tools.desk, tools.source
-    if cuts < desk.cuts.size and nodes <= grid.tick.size and rows <= grid.values.shape[0]:
-        return tools
-    cuts = desk.cuts.size if cuts < desk.cuts.size else 2 * cuts
-    nodes, rows = max(nodes, grid.tick.size), max(rows, grid.values.shape[0])
-    larger = new_desk(cuts, nodes, desk.ahead.size, rows)
-    larger.cuts[: desk.cuts.size] = desk.cuts
-    larger.cuts[-1] = desk.cuts[-1]
-    return Tools(
-        larger, new_grid(cuts, nodes, rows), new_grid(cuts, nodes, rows), new_grid(2 * cuts, nodes + cuts * WIDE, 1)
-    )
-
-
-@njit
-def largest(chains, forbidders):
-    """The most instants and the most rows of a chain."""
-    instants, rows = 1, 0
-    for m in range(chains.ends.size):
-        instants = max(instants, 2 * (chains.ends[m] - (chains.ends[m - 1] if m > 0 else 0)))
-        rows = max(rows, forbidders.ends[m] - (forbidders.ends[m - 1] if m > 0 else 0))
-    return instants, rows
-
-
-@aside
-def is_dense(layout, count, narrow):
-    """Whether ticks are kept one by one: if they are few, and always for groups."""
-    wide = False
-    for i in range(count):
-        if layout.body[i]:
-            return True
-        wide = wide or layout.hi[i] - layout.lo[i] >= narrow
-    return not wide
-
-
-@aside
-def most_ticks(layout, count):
-    ticks = 1
-    for i in range(count):
-        ticks = max(ticks, layout.hi[i] - layout.lo[i] + 1)
-    return ticks
-
-
-@aside
-def cuts_needed(times, chains, m, layout, n):
-    """How many ends of cells there are at most, pieces included."""
-    cuts = 2
-    for j in range(chains.ends[m] - (chains.ends[m - 1] if m > 0 else 0)):
-        e = sole_member(chains, m, j)
-        cuts += times.first[e + 1] - times.first[e] + 1
-    for x in range(n):
-        e = layout.event[x]
-        cuts += 3 * (times.first[e + 1] - times.first[e] + 1)
-    return cuts * (2 + n // CROWD) + 1
-
-
-@njit
-def cut(times, chains, m, layout, count, n, cuts, span):
-    """Sort the ends of the cells of a chain into `cuts`; returns how many nodes there can be."""
-    lo, hi = layout.lo[0], layout.hi[count - 1]
-    cuts[0], cuts[1], size = lo, hi + 1, 2
-    for i in range(count):
-        size = add_ends(times, sole_member(chains, m, layout.node[i]), 0, lo, hi, cuts, size)
-    for x in range(n):
-        size = add_ends(times, layout.event[x], 0, lo, hi, cuts, size)
-        if layout.places[x, count - 1] & EARLIER:
-            size = add_ends(times, layout.event[x], span + 1, lo, hi, cuts, size)
-        if layout.places[x, 0] & LATER:
-            size = add_ends(times, layout.event[x], -span - 1, lo, hi, cuts, size)
-    cuts[:size].sort()
-    kept = 1
-    for c in range(1, size):
-        if cuts[c] != cuts[kept - 1]:
-            cuts[kept] = cuts[c]
-            kept += 1
-    size = kept
-    for c in range(kept - 1):
-        events = count
-        for x in range(n):
-            e = layout.event[x]
-            events += times.lower[e] < cuts[c + 1] and times.upper[e] >= cuts[c]
-        pieces = min(1 + events // CROWD, 1 + n // CROWD, cuts[c + 1] - cuts[c])
-        for p in range(1, pieces):
-            cuts[size] = cuts[c] + (cuts[c + 1] - cuts[c]) * p // pieces
-            size += 1
-    cuts[:size].sort()
-    cuts[-1] = size
-    nodes = 0
-    for c in range(size - 1):
-        nodes += min(cuts[c + 1] - cuts[c], WIDE)
-    return nodes
-
-
-@leaf
-def add_ends(times, e, shift, lo, hi, cuts, size):
-    """Add the ends of the event's segments, shifted, that lie inside lo..hi."""
-    for k in range(times.first[e], times.first[e + 1] + 1):
-        end = (times.start[k] if k < times.first[e + 1] else times.upper[e] + 1) + shift
-        if lo < end <= hi:
-            cuts[size] = end
-            size += 1
-    return size
-
-
-@aside
-def nodes_about(layout, cuts, i, dense):
-    """About how many nodes instant i has."""
-    ticks = layout.hi[i] - layout.lo[i] + 1
-    if dense:
-        return float(ticks)
-    cells = 0
-    for c in range(cuts[-1] - 1):
-        cells += cuts[c] <= layout.hi[i] and cuts[c + 1] > layout.lo[i]
-    return float(min(ticks, 10 * cells))
-
-
-@aside
-def work(layout, cuts, n, count, fixed, dense):
-    """About how many products one sweep needs; focus() comes first."""
-    total, before = 0.0, 1.0 if fixed else nodes_about(layout, cuts, 0, dense)
-    for i in range(1, count):
-        nodes = nodes_about(layout, cuts, i, dense)
-        factors, bits = 2, 0
-        for x in range(n):
-            if layout.head[x] <= i <= layout.tail[x]:
-                factors += 1
-                bits += is_bit(layout, x)
-        total += before * nodes * factors * 2.0**bits
-        before = nodes
-    return total
-
-
-@aside
-def choose(layout, cuts, count, n, span, dense):
-    """How to sum over first instants: those below `alone` one by one, the others together if `freely`; rows needed."""
-    lo, hi = layout.lo[0], layout.hi[0]
-    together = max(lo, layout.hi[count - 1] - span) if span >= 0 else lo
-    bits = focus(layout, n, count, False)
-    costs = work(layout, cuts, n, count, False, dense)
-    if together == lo and bits == 0:
-        return lo, True, 1
-    bits_alone = focus(layout, n, count, True)
-    costs_alone = work(layout, cuts, n, count, True, dense)
-    some = nodes_about(layout, cuts, 0, dense)
-    freely = bits <= BITS and together <= hi and (bits_alone > BITS or costs <= costs_alone * some)
-    if not freely:
-        return hi + 1, False, 1 << min(bits_alone, BITS + 1)
-    if together == lo:
-        return lo, True, 1 << bits
-    return together, True, 1 << min(max(bits, bits_alone), BITS + 1)
-
-
-@aside
-def confidence(times, chains, m, layout, count, n, rules, desk, source, target, outer, span, alone, freely, dense):
-    """The confidence of one chain, the first instants below `alone` one by one."""
-    total, most, window = 0.0, layout.hi[count - 1], span + 1
-    if freely:
-        focus(layout, n, count, False)
-        total += sweep(
-            times, chains, m, layout, count, n, rules, desk, source, target,
-            alone, layout.hi[0], most, 0, dense, window,
+    alone, freely, rows, costs = choose(layout, tools.desk.cuts, count, n, span, dense)
+    if rows > 1 or costs > effort.work:
+        listing = listing_work(layout, count, n)
+        if listing <= effort.work and listing * effort.bits < costs:
+            return list_all(times, chains, m, layout, count, n, span), 0.0, EXACT, tools
+    if costs <= effort.work:
+        tools = roomy(tools, 0, nodes, rows)
+        value = confidence(
+            times, chains, m, layout, count, n, rules, tools.desk, tools.source, tools.target, tools.outer,
+            span, alone, freely, dense,
         )  # fmt: skip
-    if alone > layout.lo[0]:
-        focus(layout, n, count, True)
-        starts(layout, count, n, desk.cuts, rules, outer, alone, dense, span)
-        for c in range(outer.size[0]):
-            weigh(outer, c, rules, desk.weights, desk.shares, outer.values[0, outer.at[c] : outer.at[c + 1]])
-        for q in range(nodes_of(outer)):
-            first = outer.tick[q]
-            end = most if span < 0 else min(most, first + span)
-            total += outer.values[0, q] * sweep(
-                times, chains, m, layout, count, n, rules, desk, source, target, first, first, end, 1, dense, window
-            )
-    return max(total, 0.0)
-
-
-@aside
-def starts(layout, count, n, cuts, rules, outer, alone, dense, span):
-    """The cells of first instants below `alone`: cut where a cell begins, or where the window's end crosses one."""
-    lo = layout.lo[0]
-    if dense:
-        one_cell(outer, lo, alone - 1)
-        return
-    outer.size[0], outer.at[0] = 0, 0
-    degree = min(NODES - 1, count + n)
-    for x in range(n):
-        degree = min(NODES - 1, degree + max(0, layout.tail[x] - layout.head[x]))
-    c, d = 0, 0
-    while lo < alone:
-        while c < cuts[-1] and cuts[c] <= lo:
-            c += 1
-        while d < cuts[-1] and cuts[d] - span - 1 <= lo:
-            d += 1
-        end = min(alone, cuts[c]) if c < cuts[-1] else alone
-        if span >= 0 and d < cuts[-1]:
-            end = min(end, cuts[d] - span - 1)
-        add_cell(rules, outer, lo, end - lo, degree)
-        lo = end
+        return value, 0.0, EXACT, tools
+    value, error, tools = interval(
+        times, chains, forbidders, m, layout, count, n, rules, tools, span, nodes, dense, effort.interval
+    )
+    if error == 0.0:
+        return value, 0.0, EXACT, tools
+    if error <= effort.wide:
+        return value, error, BOUNDED, tools
+    sampled, deviation = estimate(times, chains, m, layout, count, n, span, effort.samples)
+    if deviation < error:
+        return sampled, deviation, ESTIMATED, tools
+    return value, error, BOUNDED, tools

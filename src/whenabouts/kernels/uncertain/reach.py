@@ -15,7 +15,8 @@ from numba import njit
 
 from whenabouts.kernels.types import aside, leaf
 from whenabouts.kernels.uncertain.envelope import FAR, lay_out, row_instants
-from whenabouts.kernels.uncertain.forbidden import judge, prepare
+from whenabouts.kernels.uncertain.exact import prepare
+from whenabouts.kernels.uncertain.forbidden import judge
 from whenabouts.kernels.uncertain.sweep import sole_member
 from whenabouts.kernels.uncertain.times import EXACT, segment_of
 

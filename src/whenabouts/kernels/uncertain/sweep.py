@@ -227,7 +227,8 @@ def hop(times, chains, m, layout, n, rules, desk, source, target, i, bits, rows,
                 for b in range(rows):
                     desk.now[b] = source.values[b, r]
                 if body:
-                    group_factor(times, chains, m, layout.node[i], tick, target, q, nodes, desk.factor)
+                    for p in range(q, nodes):
+                        desk.factor[p] = group_mass(times, chains, m, layout.node[i], tick, target.tick[p])
                 spread(times, layout, desk, target, q, nodes, crossing, stepping, rows, body, tick, 1, 0.0)
             continue
         for k in range(crossing):
@@ -308,22 +309,20 @@ def part_mass(times, e, start, width, x, tick):
 
 
 @aside
-def group_factor(times, chains, m, node, first, target, begin, end, factor):
-    """P(the group's first instant is `first` and its last that of the node) for the nodes begin..end-1."""
+def group_mass(times, chains, m, node, first, last):
+    """P(the group's first instant is `first` and its last is `last`)."""
     n = node + (chains.ends[m - 1] if m > 0 else 0)
     lowest = chains.node_ends[n - 1] if n > 0 else 0
-    for q in range(begin, end):
-        last = target.tick[q]
-        none, low, high, both = 1.0, 0.0, 0.0, 0.0  # which of the two instants a member has taken so far
-        for j in range(lowest, chains.node_ends[n]):
-            e = chains.members[j]
-            at_first, at_last = mass_at(times, e, first), mass_at(times, e, last)
-            inside = step_mass(times, e, first, last - 1)
-            if first == last:
-                both = (both if j > lowest else 1.0) * at_first
-                continue
-            both = both * (at_first + inside + at_last) + low * at_last + high * at_first
-            low = low * (at_first + inside) + none * at_first
-            high = high * (inside + at_last) + none * at_last
-            none *= inside
-        factor[q] = both
+    none, low, high, both = 1.0, 0.0, 0.0, 1.0 if first == last else 0.0  # which of the two a member has taken so far
+    for j in range(lowest, chains.node_ends[n]):
+        e = chains.members[j]
+        at_first, at_last = mass_at(times, e, first), mass_at(times, e, last)
+        if first == last:
+            both *= at_first
+            continue
+        inside = step_mass(times, e, first, last - 1)
+        both = both * (at_first + inside + at_last) + low * at_last + high * at_first
+        low = low * (at_first + inside) + none * at_first
+        high = high * (inside + at_last) + none * at_last
+        none *= inside
+    return both
