@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import whenabouts as wa
 from tests.events.random_times import TEXT, bounds, errors, of_columns, of_error, plan_of, planned, pmfs, table_of
 from tests.timeline import literal_pmfs as literal
-from whenabouts.errors import SchemaError, UnsupportedError
+from whenabouts.errors import SchemaError
 from whenabouts.events.times import FAULTS
 from whenabouts.kernels.batch import prepare
 
@@ -203,11 +203,6 @@ def test_what_does_not_fit_the_schema_is_said(columns, options, sentence):
     with pytest.raises(SchemaError, match=sentence) as caught:
         wa.query(TEXT, **options).check(table)
     assert caught.value.hint
-
-
-def test_matching_is_refused_in_one_sentence():
-    with pytest.raises(UnsupportedError, match="matching over uncertain time"):
-        wa.query(TEXT, error=5).match([{"id": 1, "type": "A", "time": 5}])
 
 
 def test_reasons_are_distinct_sentences():

@@ -68,7 +68,6 @@ PROFILES = {
     "hole-free": Limits(holes=False),
     "wide": Limits(width=10, time=16),
     "nested": Limits(slots=("step", "step", "optional", "star", "counted", "choice", "and", "absent")),
-    "contiguity": Limits(strategies=("strict_contiguity", "partition_contiguity", "latest"), keys=2),
 }
 
 

@@ -20,9 +20,9 @@ from whenabouts.kernels.uncertain.signatures_forbidden import CONFIDENCES
 from whenabouts.kernels.uncertain.times import BOUNDED, ESTIMATED, EXACT, times_of
 
 USUAL = Effort()
-TICKS = Effort(narrow=1 << 40, bits=1e9, work=1e15)
-CELLS = Effort(narrow=0, bits=1e9, work=1e15)
-BITS, LISTS = Effort(bits=1e9), Effort(bits=0.0)
+TICKS = Effort(narrow=1 << 40, bits=1e9, square=1e9, work=1e15)
+CELLS = Effort(narrow=0, bits=1e9, square=1e9, work=1e15)
+BITS, LISTS, SQUARES = Effort(bits=1e9, square=1e9), Effort(bits=0.0, square=1e9), Effort(bits=1e9, square=0.0)
 LIMITED = Effort(work=0.0, wide=2.0)
 SAMPLES = Effort(work=0.0, interval=0.0, samples=2000)
 
@@ -59,7 +59,7 @@ def agree(cases: list[Case], effort: Effort = USUAL) -> int:
 def test_few_ticks(seed: int) -> None:
     rng = random.Random(seed)
     cases = [random_case(rng) for _ in range(700)]
-    assert agree(cases, BITS) == agree(cases, LISTS) > 100
+    assert agree(cases, BITS) == agree(cases, LISTS) == agree(cases, SQUARES) > 100
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -107,10 +107,11 @@ def test_cells_equal_ticks(widths: tuple[int, int]) -> None:
     rng = random.Random(widths[0])
     cases = [wide_case(rng, widths) for _ in range(200 if widths[1] < 200 else 25)]
     positive = 0
-    for case, ticks, cells in zip(cases, computed(cases, TICKS), computed(cases, CELLS), strict=True):
-        assert ticks[2] == cells[2] == EXACT
-        assert (ticks[0] == 0) == (cells[0] == 0), case
-        assert abs(ticks[0] - cells[0]) < 1e-12, (case.chain, case.rows, case.span, ticks, cells)
+    for case, ticks, *others in zip(cases, *(computed(cases, way) for way in (TICKS, CELLS, SQUARES)), strict=True):
+        for other in others:
+            assert ticks[2] == other[2] == EXACT
+            assert (ticks[0] == 0) == (other[0] == 0), case
+            assert abs(ticks[0] - other[0]) < 1e-12, (case.chain, case.rows, case.span, ticks, other)
         positive += ticks[0] > 0
     assert positive > len(cases) // 6
 

@@ -18,8 +18,10 @@ from whenabouts.kernels.uncertain.envelope import EARLIER, LATER, new_layout
 from whenabouts.kernels.uncertain.grid import CROWD, Grid, add_cell, new_grid, nodes_of, one_cell, weigh
 from whenabouts.kernels.uncertain.rules import NODES, WIDE
 from whenabouts.kernels.uncertain.sweep import BITS, Desk, focus, is_bit, new_desk, sole_member, sweep
+from whenabouts.kernels.uncertain.windowed import Square, new_square, square_work
 
 TOO_MUCH = 1e300  # work of what cannot be done
+SQUARE = 512  # ticks of an instant up to which steps for all first instants are made at once
 
 
 class Tools(NamedTuple):
@@ -29,14 +31,16 @@ class Tools(NamedTuple):
     source: Grid
     target: Grid
     outer: Grid
+    square: Square
 
 
 @njit
 def prepare(chains, forbidders):
     instants, disturbers = largest(chains, forbidders)
     return new_layout(instants, disturbers), Tools(
-        new_desk(64, 256, disturbers, 1), new_grid(64, 256, 1), new_grid(64, 256, 1), new_grid(64, 256, 1)
-    )
+        new_desk(64, 256, disturbers, 1), new_grid(64, 256, 1), new_grid(64, 256, 1), new_grid(64, 256, 1),
+        new_square(instants, disturbers, 1),
+    )  # fmt: skip
 
 
 @njit
@@ -51,8 +55,19 @@ def roomy(tools, cuts, nodes, rows):
     larger.cuts[: desk.cuts.size] = desk.cuts
     larger.cuts[-1] = desk.cuts[-1]
     return Tools(
-        larger, new_grid(cuts, nodes, rows), new_grid(cuts, nodes, rows), new_grid(2 * cuts, nodes + cuts * WIDE, 1)
-    )
+        larger, new_grid(cuts, nodes, rows), new_grid(cuts, nodes, rows), new_grid(2 * cuts, nodes + cuts * WIDE, 1),
+        tools.square,
+    )  # fmt: skip
+
+
+@njit
+def with_square(tools, ticks):
+    """The tools, or others with room for steps between so many ticks."""
+    if ticks <= tools.square.line.size:
+        return tools
+    instants, disturbers = tools.square.mass.shape[0], tools.square.ahead.shape[0]
+    square = new_square(instants, disturbers, 2 * ticks)
+    return Tools(tools.desk, tools.source, tools.target, tools.outer, square)
 
 
 @njit
@@ -196,6 +211,17 @@ def choose(layout, cuts, count, n, span, dense):
     if together == lo:
         return lo, True, 1 << min(bits, BITS), costs
     return together, True, 1 << min(max(bits, bits_alone), BITS), max(costs, costs_alone)
+
+
+@aside
+def is_square(layout, count, n, costs, times_cheaper):
+    """Whether to go on from all first instants at once; leaves the disturbers as focus() without a fixed one does."""
+    if count < 2 or most_ticks(layout, count) > SQUARE:
+        return False
+    for i in range(count):
+        if layout.body[i]:
+            return False
+    return focus(layout, n, count, False) == 0 and times_cheaper * square_work(layout, count, n) < costs
 
 
 @aside

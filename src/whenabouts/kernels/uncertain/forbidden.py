@@ -2,8 +2,9 @@
 
 Problem: the probability that a chain happens in order, within the window, and that nothing outside it happens where it
 must not. Idea: narrow the chain, keep only what can disturb it (envelope.py), then the cheapest of: a sweep over its
-instants (sweep.py), all instants one by one (listing.py); beyond what may be spent, a certified interval (bounds.py) or
-an estimate (sampling.py), and it says so. Positive or not is NP-complete, so something must give.
+instants (sweep.py; windowed.py for all first instants at once), all instants one by one (listing.py); beyond what may
+be spent, a certified interval (bounds.py) or an estimate (sampling.py), and it says so. Positive or not is NP-complete,
+so something must give.
 Invariant: the answer depends on the chain, its rows and the times of their events alone, not on the rest of the batch.
 Reference: spec of imprecise time, section 3.
 """
@@ -23,13 +24,16 @@ from whenabouts.kernels.uncertain.exact import (
     cut,
     cuts_needed,
     is_dense,
+    is_square,
     most_ticks,
     prepare,
     roomy,
+    with_square,
 )
 from whenabouts.kernels.uncertain.listing import list_all, listing_work
 from whenabouts.kernels.uncertain.sampling import estimate
 from whenabouts.kernels.uncertain.times import BOUNDED, ESTIMATED, EXACT
+from whenabouts.kernels.uncertain.windowed import all_starts
 
 
 class Effort(NamedTuple):
@@ -39,6 +43,7 @@ class Effort(NamedTuple):
     work: float = 2e7  # products for one confidence
     interval: float = 2e7  # products for an interval instead
     bits: float = 1.0  # how many times cheaper listing must be than a sweep
+    square: float = 1.0  # how many times cheaper all first instants at once must be than one by one
     wide: float = 0.005  # error above which an interval is not enough
     samples: int = 20_000
 
@@ -71,6 +76,9 @@ def judge(times, chains, forbidders, m, layout, count, span, rules, effort, tool
         tools = roomy(tools, cuts_needed(times, chains, m, layout, n), 0, 0)
         nodes = cut(times, chains, m, layout, count, n, tools.desk.cuts, span)
     alone, freely, rows, costs = choose(layout, tools.desk.cuts, count, n, span, dense)
+    if alone > layout.lo[0] and is_square(layout, count, n, min(costs, effort.work), effort.square):
+        tools = with_square(tools, most_ticks(layout, count))
+        return all_starts(times, chains, m, layout, count, n, span, tools.square), 0.0, EXACT, tools
     if rows > 1 or costs > effort.work:
         listing = listing_work(layout, count, n)
         if listing <= effort.work and listing * effort.bits < costs:
