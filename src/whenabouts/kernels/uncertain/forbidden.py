@@ -1,7 +1,8 @@
 """Confidences of candidate chains with forbidden regions, for a batch.
 
 Problem: the probability that a chain happens in order, within the window, and that nothing outside it happens where it
-must not. Idea: narrow the chain, keep only what can disturb it (envelope.py), then the cheapest of: a sweep over its
+must not. Idea: narrow the chain, keep only what can disturb it (envelope.py). If nothing does, it is a chain like any
+other (chain.py); otherwise the cheapest of: a sweep over its
 instants (sweep.py; windowed.py for all first instants at once), all instants one by one (listing.py); beyond what may
 be spent, a certified interval (bounds.py) or an estimate (sampling.py), and it says so. Positive or not is NP-complete,
 so something must give.
@@ -16,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from whenabouts.kernels.uncertain import chain
 from whenabouts.kernels.uncertain.bounds import interval
 from whenabouts.kernels.uncertain.envelope import gather, lay_out, tighten
 from whenabouts.kernels.uncertain.exact import (
@@ -30,9 +32,11 @@ from whenabouts.kernels.uncertain.exact import (
     roomy,
     with_square,
 )
+from whenabouts.kernels.uncertain.feasible import first_of
 from whenabouts.kernels.uncertain.listing import list_all, listing_work
 from whenabouts.kernels.uncertain.sampling import estimate
 from whenabouts.kernels.uncertain.times import BOUNDED, ESTIMATED, EXACT
+from whenabouts.kernels.uncertain.window import CHEAPEST
 from whenabouts.kernels.uncertain.windowed import all_starts
 
 
@@ -53,23 +57,46 @@ def confidences(times, chains, forbidders, span, rules, effort):
     size = chains.ends.size
     value, error, kind = np.zeros(size), np.zeros(size), np.zeros(size, np.uint8)
     layout, tools = prepare(chains, forbidders)
+    work = chain.work_of(times, chains)
     for m in range(size):
-        count = lay_out(times, chains, m, layout)
-        if count > 0:
-            value[m], error[m], kind[m], tools = judge(
-                times, chains, forbidders, m, layout, count, span, rules, effort, tools
+        low, high = first_of(chains.ends, m), chains.ends[m]
+        n, count = 0, 0
+        if forbidders.ends[m] > first_of(forbidders.ends, m):
+            count = lay_out(times, chains, m, layout)
+            n = close_in(times, chains, forbidders, m, layout, count, span)
+        if n == 0:
+            value[m] = chain.confidence(times, chains.node_ends, chains.members, low, high, span, CHEAPEST, work)
+            if not np.isnan(value[m]):
+                continue
+            count = lay_out(times, chains, m, layout)
+            n = close_in(times, chains, forbidders, m, layout, count, span)
+        if n >= 0:
+            value[m], error[m], kind[m], tools = weigh_up(
+                times, chains, forbidders, m, layout, count, n, span, rules, effort, tools
             )
     return value, error, kind
 
 
 @njit
+def close_in(times, chains, forbidders, m, layout, count, span):
+    """Narrow the instants laid out and gather what can disturb them: how many events, or -1 if it is impossible."""
+    if count == 0 or not tighten(layout, count, span):
+        return -1
+    return gather(times, forbidders, m, layout.node[count - 1] + 1, layout, count, span)
+
+
+@njit
 def judge(times, chains, forbidders, m, layout, count, span, rules, effort, tools):
     """Value, error and kind of one chain whose instants are laid out, and the tools, which may have grown."""
-    if not tighten(layout, count, span):
-        return 0.0, 0.0, EXACT, tools
-    n = gather(times, forbidders, m, layout.node[count - 1] + 1, layout, count, span)
+    n = close_in(times, chains, forbidders, m, layout, count, span)
     if n < 0:
         return 0.0, 0.0, EXACT, tools
+    return weigh_up(times, chains, forbidders, m, layout, count, n, span, rules, effort, tools)
+
+
+@njit
+def weigh_up(times, chains, forbidders, m, layout, count, n, span, rules, effort, tools):
+    """The same for instants that are closed in, with n events that can disturb them."""
     dense = is_dense(layout, count, effort.narrow)
     nodes = most_ticks(layout, count)
     if not dense:
