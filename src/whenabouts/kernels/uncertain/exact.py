@@ -17,11 +17,11 @@ from whenabouts.kernels.types import aside, leaf
 from whenabouts.kernels.uncertain.envelope import EARLIER, LATER, new_layout
 from whenabouts.kernels.uncertain.grid import CROWD, Grid, add_cell, new_grid, nodes_of, one_cell, weigh
 from whenabouts.kernels.uncertain.rules import NODES, WIDE
+from whenabouts.kernels.uncertain.straight import Square, new_square
 from whenabouts.kernels.uncertain.sweep import BITS, Desk, focus, is_bit, new_desk, sole_member, sweep
-from whenabouts.kernels.uncertain.windowed import Square, new_square, square_work
 
 TOO_MUCH = 1e300  # work of what cannot be done
-SQUARE = 512  # ticks of an instant up to which steps for all first instants are made at once
+SQUARE = 512  # ticks of an instant up to which steps are made tick by tick with arrays over all ticks
 
 
 class Tools(NamedTuple):
@@ -214,14 +214,14 @@ def choose(layout, cuts, count, n, span, dense):
 
 
 @aside
-def is_square(layout, count, n, costs, times_cheaper):
-    """Whether to go on from all first instants at once; leaves the disturbers as focus() without a fixed one does."""
+def is_simple(layout, count, n):
+    """Whether there are only single events of few ticks, and no disturber needs a bit; focus() without a fixed one."""
     if count < 2 or most_ticks(layout, count) > SQUARE:
         return False
     for i in range(count):
         if layout.body[i]:
             return False
-    return focus(layout, n, count, False) == 0 and times_cheaper * square_work(layout, count, n) < costs
+    return focus(layout, n, count, False) == 0
 
 
 @aside

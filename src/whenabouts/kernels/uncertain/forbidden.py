@@ -2,10 +2,9 @@
 
 Problem: the probability that a chain happens in order, within the window, and that nothing outside it happens where it
 must not. Idea: narrow the chain, keep only what can disturb it (envelope.py). If nothing does, it is a chain like any
-other (chain.py); otherwise the cheapest of: a sweep over its
-instants (sweep.py; windowed.py for all first instants at once), all instants one by one (listing.py); beyond what may
-be spent, a certified interval (bounds.py) or an estimate (sampling.py), and it says so. Positive or not is NP-complete,
-so something must give.
+other (chain.py). Otherwise the cheapest of: arrays over few ticks (straight.py; windowed.py where the window binds), a
+sweep over its instants (sweep.py), all instants one by one (listing.py); beyond what may be spent, a certified interval
+(bounds.py) or an estimate (sampling.py), and it says so. Positive or not is NP-complete, so something must give.
 Invariant: the answer depends on the chain, its rows and the times of their events alone, not on the rest of the batch.
 Reference: spec of imprecise time, section 3.
 """
@@ -26,7 +25,7 @@ from whenabouts.kernels.uncertain.exact import (
     cut,
     cuts_needed,
     is_dense,
-    is_square,
+    is_simple,
     most_ticks,
     prepare,
     roomy,
@@ -35,9 +34,13 @@ from whenabouts.kernels.uncertain.exact import (
 from whenabouts.kernels.uncertain.feasible import first_of
 from whenabouts.kernels.uncertain.listing import list_all, listing_work
 from whenabouts.kernels.uncertain.sampling import estimate
+from whenabouts.kernels.uncertain.straight import is_straight, straight
+from whenabouts.kernels.uncertain.sweep import focus
 from whenabouts.kernels.uncertain.times import BOUNDED, ESTIMATED, EXACT
 from whenabouts.kernels.uncertain.window import CHEAPEST
-from whenabouts.kernels.uncertain.windowed import all_starts
+from whenabouts.kernels.uncertain.windowed import all_starts, square_work
+
+REFUSED = 1e9
 
 
 class Effort(NamedTuple):
@@ -47,7 +50,7 @@ class Effort(NamedTuple):
     work: float = 2e7  # products for one confidence
     interval: float = 2e7  # products for an interval instead
     bits: float = 1.0  # how many times cheaper listing must be than a sweep
-    square: float = 1.0  # how many times cheaper all first instants at once must be than one by one
+    square: float = 1.0  # how many times cheaper arrays over all ticks must be than a sweep; REFUSED: never
     wide: float = 0.005  # error above which an interval is not enough
     samples: int = 20_000
 
@@ -63,13 +66,13 @@ def confidences(times, chains, forbidders, span, rules, effort):
         n, count = 0, 0
         if forbidders.ends[m] > first_of(forbidders.ends, m):
             count = lay_out(times, chains, m, layout)
-            n = close_in(times, chains, forbidders, m, layout, count, span)
+            n = close_in(times, forbidders, m, layout, count, span)
         if n == 0:
             value[m] = chain.confidence(times, chains.node_ends, chains.members, low, high, span, CHEAPEST, work)
             if not np.isnan(value[m]):
                 continue
             count = lay_out(times, chains, m, layout)
-            n = close_in(times, chains, forbidders, m, layout, count, span)
+            n = close_in(times, forbidders, m, layout, count, span)
         if n >= 0:
             value[m], error[m], kind[m], tools = weigh_up(
                 times, chains, forbidders, m, layout, count, n, span, rules, effort, tools
@@ -78,7 +81,7 @@ def confidences(times, chains, forbidders, span, rules, effort):
 
 
 @njit
-def close_in(times, chains, forbidders, m, layout, count, span):
+def close_in(times, forbidders, m, layout, count, span):
     """Narrow the instants laid out and gather what can disturb them: how many events, or -1 if it is impossible."""
     if count == 0 or not tighten(layout, count, span):
         return -1
@@ -88,7 +91,7 @@ def close_in(times, chains, forbidders, m, layout, count, span):
 @njit
 def judge(times, chains, forbidders, m, layout, count, span, rules, effort, tools):
     """Value, error and kind of one chain whose instants are laid out, and the tools, which may have grown."""
-    n = close_in(times, chains, forbidders, m, layout, count, span)
+    n = close_in(times, forbidders, m, layout, count, span)
     if n < 0:
         return 0.0, 0.0, EXACT, tools
     return weigh_up(times, chains, forbidders, m, layout, count, n, span, rules, effort, tools)
@@ -97,13 +100,18 @@ def judge(times, chains, forbidders, m, layout, count, span, rules, effort, tool
 @njit
 def weigh_up(times, chains, forbidders, m, layout, count, n, span, rules, effort, tools):
     """The same for instants that are closed in, with n events that can disturb them."""
+    simple = effort.square < REFUSED and is_simple(layout, count, n)
+    if simple and is_straight(layout, count, n, span):
+        tools = with_square(tools, most_ticks(layout, count))
+        return straight(times, chains, m, layout, count, n, span, tools.square), 0.0, EXACT, tools
     dense = is_dense(layout, count, effort.narrow)
     nodes = most_ticks(layout, count)
     if not dense:
         tools = roomy(tools, cuts_needed(times, chains, m, layout, n), 0, 0)
         nodes = cut(times, chains, m, layout, count, n, tools.desk.cuts, span)
     alone, freely, rows, costs = choose(layout, tools.desk.cuts, count, n, span, dense)
-    if alone > layout.lo[0] and is_square(layout, count, n, min(costs, effort.work), effort.square):
+    if simple and alone > layout.lo[0] and effort.square * square_work(layout, count, n) < min(costs, effort.work):
+        focus(layout, n, count, False)
         tools = with_square(tools, most_ticks(layout, count))
         return all_starts(times, chains, m, layout, count, n, span, tools.square), 0.0, EXACT, tools
     if rows > 1 or costs > effort.work:

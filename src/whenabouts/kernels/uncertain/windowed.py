@@ -1,43 +1,17 @@
-"""The confidence of one chain whose window binds, for all its first instants at once.
+"""The confidence of one chain of few ticks whose window binds, for all its first instants at once.
 
 Problem: which last instants are allowed depends on the first one, so the first is held fixed and the sweep repeated for
 each. Idea: where every disturber depends on one instant or on two neighbours, the factors of a step are the same for
-all first instants. They are made once, and a step carries one row of values per first instant; at the last step, rows
-added up from the latest first instant downwards are the sum over all that its window allows.
+all first instants. They are made once (`straight`), and a step carries one row of values per first instant; at the last
+step, rows added up from the latest first instant downwards are the sum over all that its window allows.
 Invariant: only sums and products of masses. Reference: spec of imprecise time, 3.3.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
-from numba import njit
-
-from whenabouts.kernels.program import F64
 from whenabouts.kernels.types import aside
-from whenabouts.kernels.uncertain.envelope import AT, BEFORE, BEHIND, EARLIER, LATER, ONWARD, UPTO
+from whenabouts.kernels.uncertain.straight import line_up, masses
 from whenabouts.kernels.uncertain.sweep import sole_member
-
-
-class Square(NamedTuple):
-    """Working memory: ticks are counted from the first one of their instant."""
-
-    mass: F64  # [instant, tick]: of the event, and of the disturbers that depend on this instant alone
-    ahead: F64  # [disturber, tick of the source]
-    behind: F64  # [disturber, tick of the target]
-    rows: F64  # [first instant, tick of the source]
-    other: F64  # [first instant, tick of the target]
-    line: F64
-    sums: F64
-
-
-@njit
-def new_square(instants, disturbers, ticks):
-    return Square(
-        np.empty((instants + 1, ticks)), np.empty((disturbers + 1, ticks)), np.empty((disturbers + 1, ticks)),
-        np.empty((ticks, ticks)), np.empty((ticks, ticks)), np.empty(ticks), np.empty(ticks),
-    )  # fmt: skip
 
 
 @aside
@@ -73,92 +47,6 @@ def all_starts(times, chains, m, layout, count, n, span, square):
 
 
 @aside
-def masses(times, layout, e, n, i, window, line, out):
-    """The masses of the event of instant i, times the factors of those that depend on this instant alone."""
-    lo, ticks = layout.lo[i], layout.hi[i] - layout.lo[i] + 1
-    places_over(times, e, AT, lo, ticks, window, out)
-    for x in range(n):
-        if layout.head[x] == i and layout.tail[x] == i:
-            places_over(times, layout.event[x], layout.places[x, i], lo, ticks, window, line)
-            for q in range(ticks):
-                out[q] *= line[q]
-
-
-@aside
-def line_up(times, layout, n, i, window, square):
-    """Masses of the disturbers between instants i-1 and i, ahead and behind; returns how many there are."""
-    crossing = 0
-    for x in range(n):
-        if layout.head[x] == i - 1 and layout.tail[x] == i:
-            for j, out in ((i - 1, square.ahead[crossing]), (i, square.behind[crossing])):
-                lo, ticks = layout.lo[j], layout.hi[j] - layout.lo[j] + 1
-                places_over(times, layout.event[x], layout.places[x, j], lo, ticks, window, out)
-            crossing += 1
-    return crossing
-
-
-@aside
-def places_over(times, e, places, lo, ticks, window, out):
-    """`place_mass` of the event on so many ticks from `lo` on."""
-    for q in range(ticks):
-        out[q] = 0.0
-    if places & AT:
-        add_between(times, e, lo, ticks, 0, out)
-    if places & UPTO:
-        add_upto(times, e, lo, ticks, out)
-    if places & BEFORE:
-        add_upto(times, e, lo - 1, ticks, out)
-    if places & EARLIER:
-        add_upto(times, e, lo - window, ticks, out)
-    if places & ONWARD:
-        add_onward(times, e, lo, ticks, out)
-    if places & BEHIND:
-        add_onward(times, e, lo + 1, ticks, out)
-    if places & LATER:
-        add_onward(times, e, lo + window, ticks, out)
-
-
-@aside
-def add_between(times, e, lo, ticks, side, out):
-    """Add to every tick P(T = it), or with side -1 P(T <= it), with side 1 P(T >= it), where the event has mass."""
-    for k in range(times.first[e], times.first[e + 1]):
-        start = times.start[k]
-        end = times.start[k + 1] - 1 if k + 1 < times.first[e + 1] else times.upper[e]
-        q, stop = max(start - lo, 0), min(end - lo + 1, ticks)
-        mass = times.mass[k]
-        if side == 0:
-            while q < stop:
-                out[q] += mass
-                q += 1
-        elif side < 0:
-            before = times.before[k]
-            while q < stop:
-                out[q] += before + mass * (lo + q - start + 1)
-                q += 1
-        else:
-            behind = times.behind[k]
-            while q < stop:
-                out[q] += behind + mass * (end - lo - q + 1)
-                q += 1
-
-
-@aside
-def add_upto(times, e, lo, ticks, out):
-    """Add P(T <= t) for every tick t."""
-    add_between(times, e, lo, ticks, -1, out)
-    for q in range(max(times.upper[e] + 1 - lo, 0), ticks):
-        out[q] += 1.0
-
-
-@aside
-def add_onward(times, e, lo, ticks, out):
-    """Add P(T >= t) for every tick t."""
-    add_between(times, e, lo, ticks, 1, out)
-    for q in range(min(times.lower[e] - lo, ticks)):
-        out[q] += 1.0
-
-
-@aside
 def first_step(layout, crossing, square, rows):
     """From each first instant to instant 1."""
     ticks, shift = layout.hi[1] - layout.lo[1] + 1, layout.lo[0] + 1 - layout.lo[1]
@@ -168,7 +56,8 @@ def first_step(layout, crossing, square, rows):
         row = rows[b, begin:ticks]
         scale(row, square.mass[0, b], square.mass[1, begin:ticks])
         for k in range(crossing):
-            times_sum(row, square.ahead[k, b], square.behind[k, begin:ticks])
+            if square.ahead[k, b] < 1.0:
+                times_sum(row, square.ahead[k, b], square.behind[k, begin:ticks])
 
 
 @aside
@@ -182,7 +71,8 @@ def next_step(layout, crossing, square, i, rows, other, span):
         line = square.line[begin:ticks]
         scale(line, 1.0, square.mass[i, begin:ticks])
         for k in range(crossing):
-            times_sum(line, square.ahead[k, r], square.behind[k, begin:ticks])
+            if square.ahead[k, r] < 1.0:
+                times_sum(line, square.ahead[k, r], square.behind[k, begin:ticks])
         for b in range(min(starts, layout.lo[i - 1] + r - layout.lo[0])):
             if rows[b, r] != 0.0:
                 end = min(ticks, layout.lo[0] + b + span - layout.lo[i] + 1)
@@ -208,7 +98,8 @@ def last_step(layout, crossing, square, count, rows, span):
         line = square.line[begin:end]
         scale(line, square.mass[i, q], rows[b, begin:end] if i > 1 else square.mass[0, begin:end])
         for k in range(crossing):
-            times_sum(line, square.behind[k, q], square.ahead[k, begin:end])
+            if square.behind[k, q] < 1.0:
+                times_sum(line, square.behind[k, q], square.ahead[k, begin:end])
         add_scaled(square.sums[begin:end], 1.0, line)
     total = 0.0
     for r in range(sources):
