@@ -135,7 +135,7 @@ def render(calibration: Calibration) -> Group:
         table.add_row(
             f"{b.low:.1f} to {b.high:.1f}", f"{b.matches:,}", f"{b.confidence:.1%}", f"{b.share:.1%}", band, inside
         )
-    return Group(table, _conclusion(calibration))
+    return Group(table, conclusion(calibration))
 
 
 def describe_trusting(verdict: Verdict) -> str:
@@ -147,7 +147,8 @@ def describe_trusting(verdict: Verdict) -> str:
     )
 
 
-def _conclusion(calibration: Calibration) -> str:
+def conclusion(calibration: Calibration) -> str:
+    """The sums in a sentence."""
     sums = f"{calibration.happened:,} of {calibration.matches:,} possible matches happened"
     missing = f" {calibration.unforeseen:,} that happened are not among them." if calibration.unforeseen else ""
     bins = f"{calibration.inside} of {len(calibration.bins)} bins are inside the band"

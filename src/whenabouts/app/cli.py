@@ -277,7 +277,7 @@ def _terminal(*, json: bool) -> Terminal:
 
 def _times(*, error: list[str] | None, **given: str | None) -> dict[str, Any]:
     """The options about time as arguments of `query`."""
-    return TimeOptions(error=error or (), **given).arguments()  # type: ignore[arg-type] - error is no text
+    return TimeOptions(error=tuple(error or ()), **given).arguments()
 
 
 def _text_and_inputs(words: list[str] | None, query_file: Path | None) -> tuple[str, list[str]]:

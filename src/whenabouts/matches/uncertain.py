@@ -141,7 +141,7 @@ def _greatest(kind: pa.DataType) -> int:
     if pa.types.is_integer(kind):
         return min(int(np.iinfo(kind.to_pandas_dtype()).max), LIMIT - 1)
     last_day = "2262-04-11" if pa.types.is_timestamp(kind) and kind.unit == "ns" else "9999-12-31"
-    unit = kind.unit if pa.types.is_timestamp(kind) else "s"
+    unit: Any = kind.unit if pa.types.is_timestamp(kind) else "s"
     return int(np.datetime64(last_day, unit).astype(np.int64))
 
 
