@@ -132,6 +132,7 @@ def test_check_and_explain_take_the_same_options(run, path):
 
 
 @pytest.mark.spark
+@pytest.mark.filterwarnings("ignore:one task")
 def test_the_same_on_spark(run, table, tmp_path):
     pq.write_table(table, tmp_path / "e.parquet")
     for way in ("two columns", "by source", "a pmf"):
