@@ -74,7 +74,9 @@ ErrorBy = Annotated[
 Shape = Annotated[
     str | None, typer.Option("--shape", help="Of an uncertain time: uniform, triangular, normal (or normal,2).")
 ]
-Pmf = Annotated[str | None, typer.Option("--pmf", help="Column with lists of probabilities, one per tick or per equal part.")]
+Pmf = Annotated[
+    str | None, typer.Option("--pmf", help="Column with lists of probabilities, one per tick or per equal part.")
+]
 Granularity = Annotated[str | None, typer.Option(help="Length of a tick, such as '1 s' (default: the column's unit).")]
 InputFormat = Annotated[Format | None, typer.Option(help="Format of the inputs (default: by name, then by content).")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, errors too, and nothing else.")]
