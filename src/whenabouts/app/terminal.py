@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,7 +23,29 @@ from whenabouts.app.times import for_shell
 from whenabouts.errors import QueryError, SchemaError, WhenaboutsError
 
 DONE, FAILED, WRONG_QUESTION, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
+PATIENCE = 10.0  # seconds
+WHY_SO_LONG = "(the first query of its kind compiles its loops, for some minutes; after that they are kept on disk)"
 WIDE = 110  # columns, in a file and at most in a terminal
+
+
+@dataclass(slots=True)
+class Words:
+    """What is going on, with a reason why it may take long once it does."""
+
+    show: Callable[[str], None]
+    patience: float = PATIENCE
+    timer: threading.Timer | None = None
+
+    def say(self, text: str) -> None:
+        self.stop()
+        self.show(text)
+        self.timer = threading.Timer(self.patience, self.show, [f"{text}\n{WHY_SO_LONG}"])
+        self.timer.daemon = True
+        self.timer.start()
+
+    def stop(self) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
 
 
 @dataclass(slots=True)
@@ -65,7 +88,12 @@ class Terminal:
             yield lambda _: None
             return
         with os.fdopen(os.dup(2), "w") as own, Console(file=own).status(what) as status:  # where Spark starts, 2 moves
-            yield status.update
+            words = Words(status.update)
+            try:
+                words.say(what)
+                yield words.say
+            finally:
+                words.stop()
 
     def fail(self, error: BaseException) -> int:
         """Explain an error; the exit code to leave with."""
