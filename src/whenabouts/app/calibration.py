@@ -140,10 +140,13 @@ def render(calibration: Calibration) -> Group:
 
 def describe_trusting(verdict: Verdict) -> str:
     """What comes of trusting timestamps, in a sentence."""
-    returned = verdict.found + verdict.invented
+    returned, real = verdict.found + verdict.invented, verdict.found + verdict.missed
+    missing = (
+        f"{verdict.missed:,} {'is' if verdict.missed == 1 else 'are'} missing" if verdict.missed else "none is missing"
+    )
     return (
         f"An engine that trusts the timestamps returns {returned:,} matches: {verdict.invented:,} never happened, "
-        f"and of the {verdict.found + verdict.missed:,} that did, {verdict.missed:,} are missing."
+        f"and of the {real:,} that did, {missing}."
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import fill
 from typing import Any
 
 import pyarrow as pa
@@ -82,7 +83,7 @@ def ask_about(day: ClusterDay, *, small: bool) -> list[Part]:
     return [
         part(
             "max_cpu, next", hot, max_cpu("next"), TICK, observed=observe(day),
-            before="2. The same day as its operators see it: the log is off by up to 0.5 s, and of a reading they\n"
+            before="2. The same day as its operators see it: the log is off by up to 0.5 s, and of a reading they "
             "know only that it was taken some time in a period of 15 s (±7.5 s). Which task was running at a peak?",
         ),
         part(
@@ -92,7 +93,7 @@ def ask_about(day: ClusterDay, *, small: bool) -> list[Part]:
         ),
         part(
             "tracking", "Which tools passed stations 1, 2, 3?", tracking_query(), "1 s", observed=tools,
-            before="3. Tools in a hospital, read once a second by RFID readers that miss 3 of 10 readings: a tool may\n"
+            before="3. Tools in a hospital, read once a second by RFID readers that miss 3 of 10 readings: a tool may "
             "have come up to 18 s before it was first read; the longer before, the less probably.",
         ),
     ]  # fmt: skip
@@ -111,14 +112,14 @@ def show(terminal: Terminal, parts: Sequence[Part]) -> None:
     for part in parts:
         if part.calibration is None or part.trusting is None:
             continue
-        terminal.say(f"\n{part.before}")
+        terminal.say(f"\n{fill(part.before, terminal.width)}")
         terminal.show(_summary(part, part.calibration))
         if part.drawn:
-            terminal.say("Is a confidence what it says? Matches that share no event, and how many of them happened:")
+            terminal.say("Is a confidence what it says? Matches without common events, and how many happened:")
             terminal.show(render(part.calibration))
         else:
-            terminal.say(conclusion(part.calibration))
-        terminal.say(describe_trusting(part.trusting))
+            terminal.say(fill(conclusion(part.calibration), terminal.width))
+        terminal.say(fill(describe_trusting(part.trusting), terminal.width))
         if part.drawn:
             terminal.say(f"\n{drawing(part, part.drawn, terminal.width)}")
 
