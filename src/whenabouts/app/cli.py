@@ -66,7 +66,9 @@ Lower = Annotated[str | None, typer.Option("--lower", help="Column with the firs
 Upper = Annotated[str | None, typer.Option("--upper", help="Column with the last one; both instead of --time.")]
 Error = Annotated[
     list[str] | None,
-    typer.Option("--error", help="How far --time may be off: '500 ms', '7 s,8 s' (before, after), or a column."),
+    typer.Option(
+        "--error", metavar="LENGTH", help="How far --time may be off: '500 ms', '7 s,8 s' (before, after), or a column."
+    ),
 ]
 ErrorBy = Annotated[
     str | None, typer.Option("--error-by", help="Column with the source of an event; then --error SOURCE=LENGTH.")
@@ -302,7 +304,12 @@ def _output_format(output: Path | None, chosen: Format | None, *, json: bool) ->
 
 def _sentence_about(summary: dict[str, Any], *, saved: bool) -> str:
     """The account on stderr."""
-    parts = [f"{summary[name]:,} {name}" for name in ("events", "relevant", "matches") if summary[name] is not None]
+    names = {"events": "event", "relevant": "relevant", "matches": "match"}
+    parts = [
+        f"{summary[name]:,} {one if summary[name] == 1 else name}"
+        for name, one in names.items()
+        if summary[name] is not None
+    ]
     bad = summary["bad_rows"]
     if bad:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in sorted(bad.items()))
