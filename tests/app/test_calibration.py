@@ -136,6 +136,11 @@ def test_trusting_timestamps_misses_and_invents():
     )
 
 
+@pytest.mark.parametrize(("missed", "said"), [(0, "none is"), (1, "1 is"), (1200, "1,200 are")])
+def test_trusting_is_told_in_english(missed, said):
+    assert f"that did, {said} missing." in describe_trusting(Verdict(10, missed, 3))
+
+
 def test_the_table_shows_bins_and_sums():
     text = shown(render(calibrated(MATCHES, TRUTH)))
     assert "0.7 to 0.8" in text

@@ -21,9 +21,10 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from whenabouts.app.reading import STDIN, expand, format_of, read_events
+from whenabouts.app.reading import STDIN, expand, format_of, read_events, with_lists
 from whenabouts.engine import PatternQuery, query
 from whenabouts.errors import CODES, BudgetError, DataError, EnvironmentProblem, QueryError, WhenaboutsError
+from whenabouts.events.schema import ErrorBySource
 from whenabouts.plan.pattern import Output
 
 LONGEST_NAME = 256  # of a file; asking the system about longer ones is an error
@@ -68,6 +69,8 @@ def limited(q: PatternQuery, limit: int | None) -> PatternQuery:
     """The query with at most `limit` matches; totals are few rows and are cut afterwards."""
     if limit is None or q.query.output is Output.TOTAL:
         return q
+    if q.query.top is not None:
+        return replace(q, query=replace(q.query, top=min(limit, q.query.top)))
     least = limit if q.query.limit is None else min(limit, q.query.limit)
     return replace(q, query=replace(q.query, limit=least))
 
@@ -77,8 +80,12 @@ def ask(q: PatternQuery, names: Sequence[str], kind: str | None, *, spark: bool)
     if spark:
         with session_for("whenabouts") as session, spark_frame(session, q, names, kind) as frame:
             return match_on_spark(q, frame)
-    events = read_events(names, kind=kind, texts=type_columns(q))
-    return match_here(q, events)
+    return match_here(q, events_of(names, kind, q))
+
+
+def events_of(names: Sequence[str], kind: str | None, q: PatternQuery) -> pa.Table:
+    """The inputs, read as the query wants its columns."""
+    return with_lists(read_events(names, kind=kind, texts=type_columns(q)), q.options.roles.pmf)
 
 
 def match_here(q: PatternQuery, events: pa.Table) -> Outcome:
@@ -119,8 +126,9 @@ def spark_errors() -> Iterator[None]:
 
 def type_columns(q: PatternQuery) -> list[str]:
     """Columns that hold text even where it looks like numbers or times."""
-    name = q.options.roles.type
-    return [] if name is None else [name]
+    roles = q.options.roles
+    sources = [roles.error.column] if isinstance(roles.error, ErrorBySource) else []
+    return [*([] if roles.type is None else [roles.type]), *sources]
 
 
 @contextmanager
@@ -164,7 +172,7 @@ def spark_frame(session: Any, q: PatternQuery, names: Sequence[str], kind: str |
     if _spark_reads(sources, kind) and _has_id(sources, q):
         yield session.read.parquet(*(Path(s).absolute().as_uri() for s in sources))
         return
-    table = read_events(sources, kind=kind, texts=type_columns(q))
+    table = events_of(sources, kind, q)
     with spark_table(session, with_row_numbers(table, q)) as frame:
         yield frame
 
@@ -216,4 +224,4 @@ def schema_of_inputs(names: Sequence[str], kind: str | None, q: PatternQuery) ->
             return pq.read_schema(sources[0])
         except (pa.ArrowException, OSError):
             pass  # reading it whole explains what is wrong
-    return read_events(sources, kind=kind, texts=type_columns(q)).schema
+    return events_of(sources, kind, q).schema

@@ -135,19 +135,23 @@ def render(calibration: Calibration) -> Group:
         table.add_row(
             f"{b.low:.1f} to {b.high:.1f}", f"{b.matches:,}", f"{b.confidence:.1%}", f"{b.share:.1%}", band, inside
         )
-    return Group(table, _conclusion(calibration))
+    return Group(table, conclusion(calibration))
 
 
 def describe_trusting(verdict: Verdict) -> str:
     """What comes of trusting timestamps, in a sentence."""
-    returned = verdict.found + verdict.invented
+    returned, real = verdict.found + verdict.invented, verdict.found + verdict.missed
+    missing = (
+        f"{verdict.missed:,} {'is' if verdict.missed == 1 else 'are'} missing" if verdict.missed else "none is missing"
+    )
     return (
         f"An engine that trusts the timestamps returns {returned:,} matches: {verdict.invented:,} never happened, "
-        f"and of the {verdict.found + verdict.missed:,} that did, {verdict.missed:,} are missing."
+        f"and of the {real:,} that did, {missing}."
     )
 
 
-def _conclusion(calibration: Calibration) -> str:
+def conclusion(calibration: Calibration) -> str:
+    """The sums in a sentence."""
     sums = f"{calibration.happened:,} of {calibration.matches:,} possible matches happened"
     missing = f" {calibration.unforeseen:,} that happened are not among them." if calibration.unforeseen else ""
     bins = f"{calibration.inside} of {len(calibration.bins)} bins are inside the band"

@@ -19,6 +19,7 @@ import typer
 
 from whenabouts.app import asking
 from whenabouts.app.terminal import DONE, INTERRUPTED, PIPE_CLOSED, WRONG_QUESTION, Terminal
+from whenabouts.app.times import TimeOptions
 from whenabouts.app.writing import format_for, rows_of, write_file, write_stream
 
 app = typer.Typer(
@@ -60,7 +61,24 @@ Words = Annotated[
 QueryFile = Annotated[Path | None, typer.Option("-q", "--query-file", help="A file with the text of the query.")]
 Id = Annotated[str, typer.Option("--id", help="Column with the id of an event (default: the row number).")]
 Type = Annotated[str, typer.Option("--type", help="Column with the type of an event.")]
-Time = Annotated[str, typer.Option("--time", help="Column with the time of an event.")]
+Time = Annotated[str | None, typer.Option("--time", help="Column with the time of an event (default: time).")]
+Lower = Annotated[str | None, typer.Option("--lower", help="Column with the first instant an event may have happened.")]
+Upper = Annotated[str | None, typer.Option("--upper", help="Column with the last one; both instead of --time.")]
+Error = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--error", metavar="LENGTH", help="How far --time may be off: '500 ms', '7 s,8 s' (before, after), or a column."
+    ),
+]
+ErrorBy = Annotated[
+    str | None, typer.Option("--error-by", help="Column with the source of an event; then --error SOURCE=LENGTH.")
+]
+Shape = Annotated[
+    str | None, typer.Option("--shape", help="Of an uncertain time: uniform, triangular, normal (or normal,2).")
+]
+Pmf = Annotated[
+    str | None, typer.Option("--pmf", help="Column with lists of probabilities, one per tick or per equal part.")
+]
 Granularity = Annotated[str | None, typer.Option(help="Length of a tick, such as '1 s' (default: the column's unit).")]
 InputFormat = Annotated[Format | None, typer.Option(help="Format of the inputs (default: by name, then by content).")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, errors too, and nothing else.")]
@@ -90,7 +108,13 @@ def match(  # noqa: PLR0913 - one per option
     query_file: QueryFile = None,
     id: Id = "id",
     type: Type = "type",
-    time: Time = "time",
+    time: Time = None,
+    lower: Lower = None,
+    upper: Upper = None,
+    error: Error = None,
+    error_by: ErrorBy = None,
+    shape: Shape = None,
+    pmf: Pmf = None,
     granularity: Granularity = None,
     name: Annotated[str | None, typer.Option(help="Name of the pattern in the matches.")] = None,
     engine: Annotated[Engine, typer.Option(help="Where to match.")] = Engine.LOCAL,
@@ -99,6 +123,7 @@ def match(  # noqa: PLR0913 - one per option
     format: Annotated[Format | None, typer.Option(help="Format of the matches (default: by name, else jsonl).")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="At most so many matches.")] = None,
     budget: Annotated[int | None, typer.Option(help="Partial matches held at once, at most.")] = None,
+    max_matches: Annotated[int | None, typer.Option(help="Fail beyond so many matches (default: 20 million).")] = None,
     on_budget: Annotated[OnBudget | None, typer.Option(help="What to do beyond: fail, or drop that start.")] = None,
     bad_rows: Annotated[Path | None, typer.Option(help="Write rows set aside to this file, with a reason.")] = None,
     json: Json = False,
@@ -110,9 +135,9 @@ def match(  # noqa: PLR0913 - one per option
         raise typer.BadParameter("name at least one file of events, or - for standard input")
     kind = _output_format(output, format, json=json)
     format_for(str(bad_rows)) if bad_rows else None
-    q = asking.query_of(
-        text, id=id, type=type, time=time, granularity=granularity, name=name, budget=budget, on_budget=on_budget
-    )
+    times = _times(time=time, lower=lower, upper=upper, error=error, error_by=error_by, shape=shape, pmf=pmf)
+    limits = {"budget": budget, "max_matches": max_matches, "on_budget": on_budget}
+    q = asking.query_of(text, id=id, type=type, granularity=granularity, name=name, **times, **limits)
     with terminal.working("matching …"):
         outcome = asking.ask(asking.limited(q, limit), inputs, input_format, spark=engine is Engine.SPARK)
     matches = outcome.matches if limit is None else outcome.matches.slice(0, limit)
@@ -134,7 +159,13 @@ def check(  # noqa: PLR0913 - one per option
     query_file: QueryFile = None,
     id: Id = "id",
     type: Type = "type",
-    time: Time = "time",
+    time: Time = None,
+    lower: Lower = None,
+    upper: Upper = None,
+    error: Error = None,
+    error_by: ErrorBy = None,
+    shape: Shape = None,
+    pmf: Pmf = None,
     granularity: Granularity = None,
     input_format: InputFormat = None,
     json: Json = False,
@@ -142,7 +173,8 @@ def check(  # noqa: PLR0913 - one per option
     """Say whether a query is well-formed and, given files of events, whether it fits their columns."""
     terminal = _terminal(json=json)
     text, inputs = _text_and_inputs(words, query_file)
-    q = asking.query_of(text, id=id, type=type, time=time, granularity=granularity)
+    times = _times(time=time, lower=lower, upper=upper, error=error, error_by=error_by, shape=shape, pmf=pmf)
+    q = asking.query_of(text, id=id, type=type, granularity=granularity, **times)
     if inputs:
         q.check(asking.schema_of_inputs(inputs, input_format, q))
     terminal.answer({"query": str(q), "inputs": inputs})
@@ -156,7 +188,13 @@ def explain(  # noqa: PLR0913 - one per option
     query_file: QueryFile = None,
     id: Id = "id",
     type: Type = "type",
-    time: Time = "time",
+    time: Time = None,
+    lower: Lower = None,
+    upper: Upper = None,
+    error: Error = None,
+    error_by: ErrorBy = None,
+    shape: Shape = None,
+    pmf: Pmf = None,
     granularity: Granularity = None,
     input_format: InputFormat = None,
     json: Json = False,
@@ -166,7 +204,8 @@ def explain(  # noqa: PLR0913 - one per option
     text, inputs = _text_and_inputs(words, query_file)
     if not inputs:
         raise typer.BadParameter("name a file of events: the plan depends on its columns (check needs none)")
-    q = asking.query_of(text, id=id, type=type, time=time, granularity=granularity)
+    times = _times(time=time, lower=lower, upper=upper, error=error, error_by=error_by, shape=shape, pmf=pmf)
+    q = asking.query_of(text, id=id, type=type, granularity=granularity, **times)
     plan = q.explain(asking.schema_of_inputs(inputs, input_format, q))
     terminal.answer({"query": str(q), "plan": plan})
     terminal.say(plan)
@@ -240,6 +279,11 @@ def _terminal(*, json: bool) -> Terminal:
     return Terminal(json)
 
 
+def _times(*, error: list[str] | None, **given: str | None) -> dict[str, Any]:
+    """The options about time as arguments of `query`."""
+    return TimeOptions(error=tuple(error or ()), **given).arguments()
+
+
 def _text_and_inputs(words: list[str] | None, query_file: Path | None) -> tuple[str, list[str]]:
     words = words or []
     if query_file is not None:
@@ -260,7 +304,12 @@ def _output_format(output: Path | None, chosen: Format | None, *, json: bool) ->
 
 def _sentence_about(summary: dict[str, Any], *, saved: bool) -> str:
     """The account on stderr."""
-    parts = [f"{summary[name]:,} {name}" for name in ("events", "relevant", "matches") if summary[name] is not None]
+    names = {"events": "event", "relevant": "relevant", "matches": "match"}
+    parts = [
+        f"{summary[name]:,} {one if summary[name] == 1 else name}"
+        for name, one in names.items()
+        if summary[name] is not None
+    ]
     bad = summary["bad_rows"]
     if bad:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in sorted(bad.items()))

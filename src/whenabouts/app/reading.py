@@ -10,6 +10,7 @@ Invariant: whatever cannot be read raises a DataError which names the file; noth
 from __future__ import annotations
 
 import glob
+import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -50,6 +51,24 @@ def read_events(names: Sequence[str], *, kind: str | None = None, texts: Sequenc
             f"the {len(tables)} inputs do not have the same columns: {_sentence(error)}",
             hint="match them one by one, or give the column the same type everywhere",
         ) from error
+
+
+def with_lists(table: pa.Table, name: str | None) -> pa.Table:
+    """The table with a column of texts such as `[0.5, 0.5]`, as CSV has them, as lists of numbers."""
+    if name is None or name not in table.column_names or not pa.types.is_string(table.schema.field(name).type):
+        return table
+    column = table.column(name).combine_chunks().dictionary_encode()
+    lists = [_numbers(text, name) for text in column.dictionary.to_pylist()]
+    values = pa.array(lists, pa.list_(pa.float64())).take(column.indices)
+    return table.set_column(table.column_names.index(name), name, values)
+
+
+def _numbers(text: str, column: str) -> list[float | None]:
+    try:
+        return pa.array(json.loads(text), pa.float64()).to_pylist()
+    except (ValueError, TypeError, RecursionError, pa.ArrowException):
+        message = f"the column {column!r} holds {text[:40]!r}, which is not a list of numbers"
+        raise DataError("data", message, hint="write lists as JSON: [0.25, 0.5, 0.25]") from None
 
 
 def expand(names: Iterable[str]) -> list[str]:
@@ -153,14 +172,14 @@ def _read_csv(content: pa.Buffer, texts: Sequence[str]) -> pa.Table:
 
 
 def _read_jsonl(content: pa.Buffer, texts: Sequence[str]) -> pa.Table:
-    from pyarrow import json
+    from pyarrow import json as arrow_json
 
     explicit = pa.schema([(name, pa.string()) for name in texts])
-    parse = json.ParseOptions(explicit_schema=explicit, unexpected_field_behavior="infer")
+    parse = arrow_json.ParseOptions(explicit_schema=explicit, unexpected_field_behavior="infer")
 
     def read(block: int | None) -> pa.Table:
-        options = json.ReadOptions(block_size=block)
-        return json.read_json(pa.BufferReader(content), read_options=options, parse_options=parse)
+        options = arrow_json.ReadOptions(block_size=block)
+        return arrow_json.read_json(pa.BufferReader(content), read_options=options, parse_options=parse)
 
     table = _with_growing_blocks(read, content)
     absent = [n for n in texts if n in table.column_names and table.column(n).null_count == table.num_rows]

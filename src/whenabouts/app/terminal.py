@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,11 +19,33 @@ from typing import Any
 
 from rich.console import Console
 
+from whenabouts.app.times import for_shell
 from whenabouts.errors import QueryError, SchemaError, WhenaboutsError
 
 DONE, FAILED, WRONG_QUESTION, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
+PATIENCE = 10.0  # seconds
+WHY_SO_LONG = "(the first query of its kind compiles its loops, for some minutes; after that they are kept on disk)"
 WIDE = 110  # columns, in a file and at most in a terminal
-IN_PYTHON = re.compile(r"wa\.query\(text, (\w+)=[^)]*\)")  # how hints name an option of `query`
+
+
+@dataclass(slots=True)
+class Words:
+    """What is going on, with a reason why it may take long once it does."""
+
+    show: Callable[[str], None]
+    patience: float = PATIENCE
+    timer: threading.Timer | None = None
+
+    def say(self, text: str) -> None:
+        self.stop()
+        self.show(text)
+        self.timer = threading.Timer(self.patience, self.show, [f"{text}\n{WHY_SO_LONG}"])
+        self.timer.daemon = True
+        self.timer.start()
+
+    def stop(self) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
 
 
 @dataclass(slots=True)
@@ -66,7 +88,12 @@ class Terminal:
             yield lambda _: None
             return
         with os.fdopen(os.dup(2), "w") as own, Console(file=own).status(what) as status:  # where Spark starts, 2 moves
-            yield status.update
+            words = Words(status.update)
+            try:
+                words.say(what)
+                yield words.say
+            finally:
+                words.stop()
 
     def fail(self, error: BaseException) -> int:
         """Explain an error; the exit code to leave with."""
@@ -76,7 +103,7 @@ class Terminal:
         if self.json:
             self.answer({"error": explained}, ok=False)
         elif isinstance(error, WhenaboutsError):
-            print(f"error: {_for_shell(str(error))}", file=sys.stderr)  # noqa: T201
+            print(f"error: {_in_options(error)}", file=sys.stderr)  # noqa: T201
         else:
             hint = f"\nhint: {explained['hint']}" if explained["hint"] else ""
             print(f"error: [{explained['code']}] {explained['message']}{hint}", file=sys.stderr)  # noqa: T201
@@ -86,10 +113,10 @@ class Terminal:
 def explain_error(error: BaseException) -> dict[str, Any]:
     """Code, message, span (with its place in the query text) and hint of any error."""
     if isinstance(error, WhenaboutsError):
-        span = None
+        error, span = _in_options(error), None
         if error.span is not None:
             span = {"start": error.span.start, "end": error.span.end} | _place(error.text, error.span.start)
-        return {"code": error.code, "message": error.message, "span": span, "hint": _for_shell(error.hint)}
+        return {"code": error.code, "message": error.message, "span": span, "hint": error.hint}
     if _is_usage(error):
         hint = "whenabouts --help lists the commands, whenabouts COMMAND --help their options"
         return {"code": "usage", "message": error.format_message(), "span": None, "hint": hint}  # type: ignore[attr-defined]
@@ -104,9 +131,10 @@ def explain_error(error: BaseException) -> dict[str, Any]:
     return {"code": "internal", "message": f"{type(error).__name__}: {sentence}", "span": None, "hint": hint}
 
 
-def _for_shell(text: str | None) -> str | None:
-    """What a hint says about Python, in options of this command line."""
-    return IN_PYTHON.sub(lambda found: f"--{found[1]} COLUMN", text) if text else text
+def _in_options(error: WhenaboutsError) -> WhenaboutsError:
+    """The same error, in the words of this command line; what it shows of the query stays as it is."""
+    hint = None if error.hint is None else for_shell(error.hint)
+    return type(error)(error.code, for_shell(error.message), text=error.text, span=error.span, hint=hint)
 
 
 def _is_usage(error: BaseException) -> bool:

@@ -89,3 +89,39 @@ def _axis(first: datetime, last: datetime, room: int) -> str:
     left, right = f"{first:%H:%M:%S}", f"{last:%H:%M:%S}"
     middle = short(last - first).center(max(0, room - len(left) - len(right)))
     return f"{left}{middle}{right}"
+
+
+# ---------------------------------------------------------------- uncertain times
+
+OBSERVED, POSSIBLE, RECORDED, HAPPENED = "─", "━", "○", "●"
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An event of a step: when it can have happened, when in this match, what was recorded, and the truth."""
+
+    step: str
+    kind: str
+    observed: tuple[datetime, datetime]
+    possible: tuple[datetime, datetime]
+    recorded: datetime | None = None
+    happened: datetime | None = None
+
+
+def draw_intervals(title: str, intervals: Sequence[Interval], width: int = 100) -> str:
+    """The title, then a line per interval, then the axis; marks stand above lines, the truth above all."""
+    labels = [f"  {i.step} {i.kind}" for i in intervals]
+    margin = max(map(len, labels)) + 2
+    room = max(NARROWEST, width - margin - 1)
+    first, last = min(i.observed[0] for i in intervals), max(i.observed[1] for i in intervals)
+    lines = [title]
+    for label, interval in zip(labels, intervals, strict=True):
+        line = [" "] * room
+        for (begin, end), mark in ((interval.observed, OBSERVED), (interval.possible, POSSIBLE)):
+            left, right = (_column(moment, first, last, room) for moment in (begin, end))
+            line[left : right + 1] = mark * (right + 1 - left)
+        for moment, mark in ((interval.recorded, RECORDED), (interval.happened, HAPPENED)):
+            if moment is not None:
+                line[_column(moment, first, last, room)] = mark
+        lines.append((label.ljust(margin) + "".join(line)).rstrip())
+    return "\n".join([*lines, " " * margin + _axis(first, last, room)])

@@ -113,6 +113,11 @@ def _values(column: Any) -> list[Any]:
         first, pieces = _pieces(column)
         inside = _values(column.values.slice(*first))
         return [None if p is None else inside[p] for p in pieces]
+    if pa.types.is_struct(kind):
+        names = [kind.field(i).name for i in range(kind.num_fields)]
+        rows = zip(*(_values(column.field(i)) for i in range(kind.num_fields)), strict=True)
+        there = column.is_valid().to_pylist()
+        return [dict(zip(names, row, strict=True)) if ok else None for row, ok in zip(rows, there, strict=True)]
     if pa.types.is_floating(kind):
         return [None if v is None or not math.isfinite(v) else v for v in column.to_pylist()]
     return [_simple(v) for v in _plain(column).to_pylist()]

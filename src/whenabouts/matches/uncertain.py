@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from whenabouts.events.times import LIMIT
 from whenabouts.kernels import entries as en
 from whenabouts.kernels.batch import Batch, resolver
 from whenabouts.kernels.counting import values_of
@@ -130,9 +131,18 @@ def _clock(values: I64, kind: pa.DataType) -> Any:
 
 def _final(final: I64, tick: int, kind: pa.DataType) -> Any:
     """NULL if final at once; the greatest time of the clock if never while input may come."""
-    units = np.where(final == NEVER, np.iinfo(np.int64).max // 2, np.where(final == AT_ONCE, 0, final) * tick)
+    units = np.where(final == NEVER, _greatest(kind), np.where(final == AT_ONCE, 0, final) * tick)
     column = pa.array(units, mask=final == AT_ONCE)
     return column.cast(pa.timestamp("s")).cast(kind, safe=False) if pa.types.is_date(kind) else column.cast(kind)
+
+
+def _greatest(kind: pa.DataType) -> int:
+    """The greatest time of a clock which Python, Spark and the other readers of a table can still represent."""
+    if pa.types.is_integer(kind):
+        return min(int(np.iinfo(kind.to_pandas_dtype()).max), LIMIT - 1)
+    last_day = "2262-04-11" if pa.types.is_timestamp(kind) and kind.unit == "ns" else "9999-12-31"
+    unit: Any = kind.unit if pa.types.is_timestamp(kind) else "s"
+    return int(np.datetime64(last_day, unit).astype(np.int64))
 
 
 def _ranges(steps: tuple[str, ...], grouped: en.Entries, lower: I64, upper: I64, kind: pa.DataType) -> Any:
