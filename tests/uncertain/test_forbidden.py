@@ -18,7 +18,9 @@ from whenabouts.kernels.uncertain.forbidden import Effort, confidences
 from whenabouts.kernels.uncertain.rules import rules
 from whenabouts.kernels.uncertain.signatures_forbidden import CONFIDENCES
 from whenabouts.kernels.uncertain.times import BOUNDED, ESTIMATED, EXACT, times_of
+from whenabouts.kernels.uncertain.weighing import Wanted, weights
 
+ALL = Wanted()
 USUAL = Effort()
 TICKS = Effort(narrow=1 << 40, bits=1e9, square=1e9, work=1e15)
 CELLS = Effort(narrow=0, bits=1e9, square=1e9, work=1e15)
@@ -34,7 +36,10 @@ def computed(cases: list[Case], effort: Effort = USUAL) -> list[tuple[float, flo
         by_span[case.span].append(i)
     found: list[tuple[float, float, int]] = [(0.0, 0.0, 0)] * len(cases)
     for span, indices in by_span.items():
-        columns = compiled(confidences, CONFIDENCES)(*arrays([cases[i] for i in indices]), span, rules(), effort)
+        chosen = arrays([cases[i] for i in indices])
+        columns = compiled(confidences, CONFIDENCES)(*chosen, span, rules(), effort)
+        if effort is USUAL:
+            assert all(np.allclose(a, b, 0, 1e-12) for a, b in zip(weights(*chosen, span, ALL), columns, strict=True))
         for i, value, error, kind in zip(indices, *columns, strict=True):
             found[i] = (float(value), float(error), int(kind))
     return found
@@ -214,3 +219,17 @@ def test_estimates_depend_on_the_chain_alone() -> None:
     alone = [computed([case], SAMPLES)[0] for case in cases]
     assert computed(cases, SAMPLES) == alone
     assert any(kind == ESTIMATED for _, _, kind in alone)
+
+
+@pytest.mark.parametrize("wanted", [Wanted(0.3), Wanted(best=5), Wanted(0.1, 20), Wanted(best=0)])
+def test_what_is_wanted_keeps_its_confidence(wanted: Wanted) -> None:
+    rng = random.Random(7)
+    cases = [replace(random_case(rng), span=6) for _ in range(3000)]
+    chosen = arrays(cases)
+    every = weights(*chosen, 6, ALL).value
+    found = weights(*chosen, 6, wanted).value
+    least = max(wanted.least, np.sort(every)[-wanted.best] if wanted.best > 0 else 0.0)
+    must = (every >= least) & (every > 0) & (wanted.best != 0)
+    assert (found[must] == every[must]).all()
+    assert ((found == every) | (found == 0)).all()
+    assert (found > 0).sum() < (every > 0).sum()

@@ -14,6 +14,7 @@ from whenabouts.kernels.uncertain.reach import NEVER, reaches
 from whenabouts.kernels.uncertain.rules import rules
 from whenabouts.kernels.uncertain.signatures_forbidden import REACHES
 from whenabouts.kernels.uncertain.times import Regions
+from whenabouts.kernels.uncertain.weighing import extents
 
 
 def random_regions(rng: random.Random, nodes: int) -> list[Region]:
@@ -36,6 +37,8 @@ def agree(cases: list[Case], regions: list[list[Region]]) -> int:
         places = Regions(ends, columns[:, 0].astype("i4"), columns[:, 1].astype("u1"), columns[:, 2].astype("i4"))
         batch = arrays([cases[i] for i in indices])
         first, last, final = compiled(reaches, REACHES)(*batch, places, span, rules(), Effort())
+        for ours, theirs in zip(extents(*batch, places, span), (first, last, final), strict=True):
+            assert np.array_equal(ours, theirs)
         ends = batch[1].ends
         for k, i in enumerate(indices):
             case, wanted = cases[i], regions[i]

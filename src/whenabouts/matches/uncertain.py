@@ -21,8 +21,9 @@ from whenabouts.kernels.counting import values_of
 from whenabouts.kernels.lower import Lowered
 from whenabouts.kernels.program import F64, I64
 from whenabouts.kernels.run import Budget
-from whenabouts.kernels.uncertain.run import AT_ONCE, NEVER, Order, Possible, possible_matches
+from whenabouts.kernels.uncertain.run import ALL, AT_ONCE, NEVER, Order, Possible, possible_matches
 from whenabouts.kernels.uncertain.supported import several_orders
+from whenabouts.kernels.uncertain.weighing import Wanted
 from whenabouts.matches import record
 from whenabouts.matches.collect import digests_of, first_and_last, rows_of
 from whenabouts.matches.totals import summed
@@ -45,13 +46,22 @@ def uncertain_rows(
 ) -> tuple[pa.Table, int]:
     """The match rows, or the expected totals, of a batch; and the number of starts given up."""
     united = several_orders(bound)
-    threshold = bound.query.confidence
-    least = 0.0 if threshold is None or united else threshold.least
-    found = possible_matches(bound, lowered, batch, budget, aggregates, least=least, order=order)
+    found = possible_matches(
+        bound, lowered, batch, budget, aggregates, wanted=_wanted(bound, united=united), order=order
+    )
     dropped = int(found.output.fill[2])
     if bound.query.output is Output.TOTAL:
         return expected(bound, lowered, table, batch, found), dropped
     return _rows(bound, lowered, table, batch, found, united=united, aggregates=aggregates), dropped
+
+
+def _wanted(bound: Bound, *, united: bool) -> Wanted:
+    """What the query leaves out of its chains; nothing where the confidences of several add up."""
+    query = bound.query
+    if united or query.output is Output.TOTAL:
+        return ALL
+    least = 0.0 if query.confidence is None else query.confidence.least
+    return Wanted(least, -1 if query.top is None else query.top)
 
 
 def _rows(

@@ -61,13 +61,17 @@ def roomy(tools, cuts, nodes, rows):
 
 
 @njit
+def wide_square(square, ticks):
+    """The square, or another one with room for so many ticks."""
+    if ticks <= square.line.size:
+        return square
+    return new_square(square.mass.shape[0] - 1, square.ahead.shape[0] - 1, 2 * ticks)
+
+
+@njit
 def with_square(tools, ticks):
-    """The tools, or others with room for steps between so many ticks."""
-    if ticks <= tools.square.line.size:
-        return tools
-    instants, disturbers = tools.square.mass.shape[0], tools.square.ahead.shape[0]
-    square = new_square(instants, disturbers, 2 * ticks)
-    return Tools(tools.desk, tools.source, tools.target, tools.outer, square)
+    """The tools with room for steps between so many ticks."""
+    return Tools(tools.desk, tools.source, tools.target, tools.outer, wide_square(tools.square, ticks))
 
 
 @njit

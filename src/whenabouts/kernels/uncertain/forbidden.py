@@ -1,10 +1,10 @@
 """Confidences of candidate chains with forbidden regions, for a batch.
 
 Problem: the probability that a chain happens in order, within the window, and that nothing outside it happens where it
-must not. Idea: narrow the chain, keep only what can disturb it (envelope.py). If nothing does, it is a chain like any
-other (chain.py). Otherwise the cheapest of: arrays over few ticks (straight.py; windowed.py where the window binds), a
-sweep over its instants (sweep.py), all instants one by one (listing.py); beyond what may be spent, a certified interval
-(bounds.py) or an estimate (sampling.py), and it says so. Positive or not is NP-complete, so something must give.
+must not. Idea: narrow the chain, keep only what can disturb it (envelope.py); then the cheapest of: arrays over few
+ticks (straight.py; windowed.py where the window binds), a sweep over its instants (sweep.py), all instants one by one
+(listing.py); beyond what may be spent, a certified interval (bounds.py) or an estimate (sampling.py), and it says so.
+Positive or not is NP-complete, so something must give.
 Invariant: the answer depends on the chain, its rows and the times of their events alone, not on the rest of the batch.
 Reference: spec of imprecise time, section 3.
 """
@@ -16,9 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from whenabouts.kernels.uncertain import chain
 from whenabouts.kernels.uncertain.bounds import interval
-from whenabouts.kernels.uncertain.envelope import gather, lay_out, tighten
+from whenabouts.kernels.uncertain.envelope import gather, lay_out, new_layout, tighten
 from whenabouts.kernels.uncertain.exact import (
     choose,
     confidence,
@@ -26,20 +25,22 @@ from whenabouts.kernels.uncertain.exact import (
     cuts_needed,
     is_dense,
     is_simple,
+    largest,
     most_ticks,
     prepare,
     roomy,
+    wide_square,
     with_square,
 )
 from whenabouts.kernels.uncertain.feasible import first_of
 from whenabouts.kernels.uncertain.listing import list_all, listing_work
 from whenabouts.kernels.uncertain.sampling import estimate
-from whenabouts.kernels.uncertain.straight import is_straight, straight
+from whenabouts.kernels.uncertain.straight import is_straight, new_square, straight
 from whenabouts.kernels.uncertain.sweep import focus
 from whenabouts.kernels.uncertain.times import BOUNDED, ESTIMATED, EXACT
-from whenabouts.kernels.uncertain.window import CHEAPEST
 from whenabouts.kernels.uncertain.windowed import all_starts, square_work
 
+FREE, HARD = 3, 4  # what else than EXACT, BOUNDED or ESTIMATED a chain may be; see quick_confidences
 REFUSED = 1e9
 
 
@@ -60,24 +61,40 @@ def confidences(times, chains, forbidders, span, rules, effort):
     size = chains.ends.size
     value, error, kind = np.zeros(size), np.zeros(size), np.zeros(size, np.uint8)
     layout, tools = prepare(chains, forbidders)
-    work = chain.work_of(times, chains)
     for m in range(size):
-        low, high = first_of(chains.ends, m), chains.ends[m]
-        n, count = 0, 0
-        if forbidders.ends[m] > first_of(forbidders.ends, m):
-            count = lay_out(times, chains, m, layout)
-            n = close_in(times, forbidders, m, layout, count, span)
-        if n == 0:
-            value[m] = chain.confidence(times, chains.node_ends, chains.members, low, high, span, CHEAPEST, work)
-            if not np.isnan(value[m]):
-                continue
-            count = lay_out(times, chains, m, layout)
-            n = close_in(times, forbidders, m, layout, count, span)
-        if n >= 0:
-            value[m], error[m], kind[m], tools = weigh_up(
-                times, chains, forbidders, m, layout, count, n, span, rules, effort, tools
-            )
+        count = lay_out(times, chains, m, layout)
+        value[m], error[m], kind[m], tools = judge(
+            times, chains, forbidders, m, layout, count, span, rules, effort, tools
+        )
     return value, error, kind
+
+
+def quick_confidences(times, chains, forbidders, span, effort):
+    """The confidences that few ticks and simple disturbers make easy, and of every chain what it is.
+
+    EXACT: this is its confidence. FREE: nothing disturbs it. HARD: `confidences` has to look at it.
+    """
+    size = chains.ends.size
+    value, what = np.zeros(size), np.full(size, HARD, np.uint8)
+    instants, disturbers = largest(chains, forbidders)
+    layout, square = new_layout(instants, disturbers), new_square(instants, disturbers, 1)
+    for m in range(size):
+        what[m] = FREE
+        if forbidders.ends[m] == first_of(forbidders.ends, m):
+            continue
+        count = lay_out(times, chains, m, layout)
+        n = close_in(times, forbidders, m, layout, count, span)
+        if n < 0:
+            what[m] = EXACT
+        elif n > 0:
+            what[m] = HARD
+            if effort.square < REFUSED and is_simple(layout, count, n):
+                square = wide_square(square, most_ticks(layout, count))
+                if is_straight(layout, count, n, span):
+                    value[m], what[m] = straight(times, chains, m, layout, count, n, span, square), EXACT
+                elif square_work(layout, count, n) < effort.work:
+                    value[m], what[m] = all_starts(times, chains, m, layout, count, n, span, square), EXACT
+    return value, what
 
 
 @njit
@@ -94,12 +111,6 @@ def judge(times, chains, forbidders, m, layout, count, span, rules, effort, tool
     n = close_in(times, forbidders, m, layout, count, span)
     if n < 0:
         return 0.0, 0.0, EXACT, tools
-    return weigh_up(times, chains, forbidders, m, layout, count, n, span, rules, effort, tools)
-
-
-@njit
-def weigh_up(times, chains, forbidders, m, layout, count, n, span, rules, effort, tools):
-    """The same for instants that are closed in, with n events that can disturb them."""
     simple = effort.square < REFUSED and is_simple(layout, count, n)
     if simple and is_straight(layout, count, n, span):
         tools = with_square(tools, most_ticks(layout, count))

@@ -4,7 +4,8 @@ Problem: the least and the greatest instant of every node over all worlds in whi
 certainly inside its region" means that the region begins at or behind x's first instant or ends at or before its last.
 Such conditions, order and window hold for the componentwise least and greatest of two solutions, so narrowing the
 ranges until nothing changes is exact, unless an event with a hole in its support has several regions, or for groups:
-then the ends are tried one by one. Reference: spec of imprecise time, section 4, and E2 of section 5.
+then the ends are tried one by one, by a loop of its own, which is compiled only where it is needed. Reference: spec of
+imprecise time, section 4, and E2 of section 5.
 Invariant: a range is never too narrow.
 """
 
@@ -14,8 +15,9 @@ import numpy as np
 from numba import njit
 
 from whenabouts.kernels.types import aside, leaf
-from whenabouts.kernels.uncertain.envelope import FAR, lay_out, row_instants
-from whenabouts.kernels.uncertain.exact import prepare
+from whenabouts.kernels.uncertain.envelope import FAR, lay_out, new_layout, row_instants
+from whenabouts.kernels.uncertain.exact import largest, prepare
+from whenabouts.kernels.uncertain.feasible import first_of
 from whenabouts.kernels.uncertain.forbidden import judge
 from whenabouts.kernels.uncertain.sweep import sole_member
 from whenabouts.kernels.uncertain.times import EXACT, segment_of
@@ -24,25 +26,56 @@ NEVER = (1 << 63) - 1  # of final: no unseen event is ever too late to forbid th
 TRIES = 64  # ends tried one by one before the outer bound is taken
 
 
-def reaches(times, chains, forbidders, regions, span, rules, effort):
-    """First and last instant of every node, over all matches of its chain (first > last if it has none), and `final`.
+def quick_reaches(times, chains, forbidders, regions, span):
+    """First and last instant of every node over all matches of its chain (first > last if it has none), and `final`.
 
     An unseen event whose lower bound is at least `final` cannot forbid any match of the chain; -1: none can.
+    Also whether narrowing was exact: elsewhere the bounds are outer ones, which `reaches` takes in.
     """
+    size = chains.ends.size
+    nodes = chains.ends[size - 1] if size > 0 else 0
+    first, last, final = np.ones(nodes, np.int64), np.zeros(nodes, np.int64), np.full(size, -1, np.int64)
+    closed = np.ones(size, np.uint8)
+    instants, disturbers = largest(chains, forbidders)
+    layout = new_layout(instants, disturbers)
+    lo, hi = np.empty(layout.lo.size, np.int64), np.empty(layout.lo.size, np.int64)
+    for m in range(size):
+        begin = first_of(chains.ends, m)
+        count = lay_out(times, chains, m, layout)
+        if count == 0 or not narrow(times, chains, forbidders, m, layout, count, span, -1, -1, 0):
+            continue
+        closed[m] = is_closed(times, chains, forbidders, m, layout, count)
+        lo[:count], hi[:count] = layout.lo[:count], layout.hi[:count]
+        nodes = chains.ends[m] - begin
+        for j in range(nodes):
+            first[begin + j], last[begin + j] = lo[layout.first_of[j]], hi[layout.last_of[j]]
+        for k in range(first_of(regions.ends, m), regions.ends[m]):
+            start, end = row_instants(layout, regions, k, nodes, count)
+            if span < 0 and end == count:
+                final[m] = NEVER
+                continue
+            u, v, c = least_gap(start, end, count, span)
+            restore(times, chains, m, layout, lo, hi, count)
+            if narrow(times, chains, forbidders, m, layout, count, span, u, v, c):
+                final[m] = max(final[m], layout.hi[v] + (span + 1 if end == count else 0))
+    return first, last, final, closed
+
+
+def reaches(times, chains, forbidders, regions, span, rules, effort):
+    """The same for chains where narrowing alone is not exact: the ends are tried one by one."""
     size = chains.ends.size
     nodes = chains.ends[size - 1] if size > 0 else 0
     first, last, final = np.ones(nodes, np.int64), np.zeros(nodes, np.int64), np.full(size, -1, np.int64)
     layout, tools = prepare(chains, forbidders)
     lo, hi = np.empty(layout.lo.size, np.int64), np.empty(layout.lo.size, np.int64)
     for m in range(size):
-        begin = chains.ends[m - 1] if m > 0 else 0
+        begin = first_of(chains.ends, m)
         count = lay_out(times, chains, m, layout)
         if count == 0 or not narrow(times, chains, forbidders, m, layout, count, span, -1, -1, 0):
             continue
-        exact = is_closed(times, chains, forbidders, m, layout, count)
         lo[:count], hi[:count] = layout.lo[:count], layout.hi[:count]
         possible = True
-        for j in range(0 if exact else 2 * count):
+        for j in range(2 * count):
             i, up = j >> 1, (j & 1) == 1
             end, tools = probe(
                 times, chains, forbidders, m, layout, count, span, rules, effort, tools, lo, hi, -1, i, 0, up
@@ -57,7 +90,7 @@ def reaches(times, chains, forbidders, regions, span, rules, effort):
         nodes = chains.ends[m] - begin
         for j in range(nodes):
             first[begin + j], last[begin + j] = lo[layout.first_of[j]], hi[layout.last_of[j]]
-        for k in range(regions.ends[m - 1] if m > 0 else 0, regions.ends[m]):
+        for k in range(first_of(regions.ends, m), regions.ends[m]):
             start, end = row_instants(layout, regions, k, nodes, count)
             if span < 0 and end == count:
                 final[m] = NEVER
@@ -66,13 +99,11 @@ def reaches(times, chains, forbidders, regions, span, rules, effort):
             restore(times, chains, m, layout, lo, hi, count)
             if not narrow(times, chains, forbidders, m, layout, count, span, u, v, c):
                 continue
-            top = layout.hi[v]
-            if not exact:
-                hi_v, hi[v] = hi[v], top
-                top, tools = probe(
-                    times, chains, forbidders, m, layout, count, span, rules, effort, tools, lo, hi, u, v, c, True
-                )
-                hi[v] = hi_v
+            hi_v, hi[v] = hi[v], layout.hi[v]
+            top, tools = probe(
+                times, chains, forbidders, m, layout, count, span, rules, effort, tools, lo, hi, u, v, c, True
+            )
+            hi[v] = hi_v
             if top >= lo[v]:
                 final[m] = max(final[m], top + (span + 1 if end == count else 0))
     return first, last, final

@@ -1,7 +1,7 @@
 """From a batch of uncertain events to possible matches with their confidences.
 
-Three passes, each one call for the whole batch: `search` finds the candidate chains and what could spoil them, `chain`
-or `forbidden` computes confidences, `feasible` the ranges. A chain that turns out impossible is dropped here.
+Three passes over the whole batch: `search` finds the candidate chains and what could spoil them, `chain` or `weighing`
+computes confidences, `feasible` or `weighing` the ranges. A chain that turns out impossible is dropped here.
 Invariant: the result does not depend on the order of evaluation; that is the planner's choice, by event frequencies.
 """
 
@@ -23,14 +23,11 @@ from whenabouts.kernels.run import Budget, over_budget
 from whenabouts.kernels.signatures import EVENTS, FLOATS, FUNCTIONS, INTS, TABLES, compiled
 from whenabouts.kernels.types import Output
 from whenabouts.kernels.uncertain import chain as ch
-from whenabouts.kernels.uncertain import forbidden as fb
 from whenabouts.kernels.uncertain import reach as rc
 from whenabouts.kernels.uncertain import search as se
 from whenabouts.kernels.uncertain import signatures as us
-from whenabouts.kernels.uncertain import signatures_forbidden as fs
-from whenabouts.kernels.uncertain.rules import rules
-from whenabouts.kernels.uncertain.times import EXACT, U8, Chains
-from whenabouts.kernels.uncertain.window import CHEAPEST
+from whenabouts.kernels.uncertain.times import U8
+from whenabouts.kernels.uncertain.weighing import Wanted, chains_at, extents, free_weights, rows_at, weights
 from whenabouts.plan.automaton import surely_bound
 from whenabouts.plan.bound import Bound
 from whenabouts.plan.pattern import Strategy
@@ -58,6 +55,7 @@ class Choice:
     reason: str
 
 
+ALL = Wanted()
 AT_ONCE, NEVER = -1, rc.NEVER  # see Possible.final
 RARE = 0.25  # SELECTIVITY pays if the rarest step has fewer events than this share of the start steps'
 
@@ -155,49 +153,25 @@ def possible_matches(
     budget: Budget,
     aggregates: Mapping[str, Any],
     *,
-    least: float = 0.0,
+    wanted: Wanted = ALL,
     order: Order | None = None,
 ) -> Possible:
-    """All chains that may be a match with at least this confidence."""
+    """All chains that may be a match and are wanted."""
     found = candidates(bound, lowered, batch, budget, order_for(lowered, batch, order), aggregates)
     span = -1 if bound.extent is None else bound.extent.span
     chains, rows, regions = se.chains_of(found), se.forbidders_of(found), se.regions_of(found)
     times: Any = batch.times
     disturbed = bound.query.strategy is Strategy.NEXT or bool(lowered.program.tables.parts.size)
+    weight = weights(times, chains, rows, span, wanted) if disturbed else free_weights(times, chains, span)
+    upper = weight.value + weight.error
+    kept = np.flatnonzero((upper > 0.0) & (upper >= wanted.least))
+    entries, chains = chains_at(chains, kept)
     if disturbed:
-        value, error, kind = compiled(fb.confidences, fs.CONFIDENCES)(times, chains, rows, span, rules(), fb.Effort())
-    else:
-        value = compiled(ch.confidences, us.CONFIDENCES)(times, chains, span, CHEAPEST)
-        error, kind = np.zeros(value.size), np.full(value.size, EXACT, np.uint8)
-    kept = np.flatnonzero((value + error > 0.0) & (value + error >= least))
-    entries, chains = _chains_at(chains, kept)
-    if disturbed:
-        rows, regions = _rows_at(rows, kept), _rows_at(regions, kept)
-        earliest, latest, final = compiled(rc.reaches, fs.REACHES)(
-            times, chains, rows, regions, span, rules(), fb.Effort()
-        )
+        rows, regions = rows_at(rows, kept), rows_at(regions, kept)
+        earliest, latest, final = extents(times, chains, rows, regions, span)
     else:
         _, earliest, latest = compiled(ch.feasible_ranges, us.FEASIBLE_RANGES)(times, chains, span)
         final = np.full(kept.size, AT_ONCE, np.int64)
     fill = np.array([kept.size, entries.size, int(found.fill[3]), 0])
     output = Output(chains.ends, chains.members, found.steps[entries], fill)
-    return Possible(output, value[kept], error[kept], kind[kept], earliest, latest, final)
-
-
-def _entries_at(ends: I64, kept: I64) -> tuple[I64, I64]:
-    """The entries of these groups, and where the groups end among them."""
-    begins = np.concatenate([np.zeros(1, np.int64), ends])[kept]
-    sizes = ends[kept] - begins
-    new_ends = np.cumsum(sizes)
-    return np.arange(int(sizes.sum()), dtype=np.int64) + np.repeat(begins - new_ends + sizes, sizes), new_ends
-
-
-def _chains_at(chains: Chains, kept: I64) -> tuple[I64, Chains]:
-    entries, ends = _entries_at(chains.ends, kept)
-    return entries, Chains(ends, np.arange(1, entries.size + 1, dtype=np.int64), chains.members[entries])
-
-
-def _rows_at(rows: Any, kept: I64) -> Any:
-    """The rows of these chains, of a Forbidders or a Regions."""
-    entries, ends = _entries_at(rows.ends, kept)
-    return type(rows)(ends, *(column[entries] for column in rows[1:]))
+    return Possible(output, weight.value[kept], weight.error[kept], weight.kind[kept], earliest, latest, final)

@@ -20,6 +20,8 @@ EFFORT = typeof(Effort())
 FLOATS, KINDS = types.Array(types.float64, 1, "C"), types.Array(types.uint8, 1, "C")
 
 CONFIDENCES = types.Tuple((FLOATS, FLOATS, KINDS))(TIMES, CHAINS, FORBIDDERS, types.int64, RULES, EFFORT)
+QUICK_CONFIDENCES = types.Tuple((FLOATS, KINDS))(TIMES, CHAINS, FORBIDDERS, types.int64, EFFORT)
 REGIONS = typeof(Regions(_i, _e, _b, _e))
 TICKS = types.Array(types.int64, 1, "C")
 REACHES = types.Tuple((TICKS, TICKS, TICKS))(TIMES, CHAINS, FORBIDDERS, REGIONS, types.int64, RULES, EFFORT)
+QUICK_REACHES = types.Tuple((TICKS, TICKS, TICKS, KINDS))(TIMES, CHAINS, FORBIDDERS, REGIONS, types.int64)
