@@ -24,20 +24,22 @@ from whenabouts.kernels.signatures import EVENTS, FLOATS, FUNCTIONS, INTS, TABLE
 from whenabouts.kernels.types import Output
 from whenabouts.kernels.uncertain import chain as ch
 from whenabouts.kernels.uncertain import forbidden as fb
+from whenabouts.kernels.uncertain import found as fo
+from whenabouts.kernels.uncertain import prefix as pf
 from whenabouts.kernels.uncertain import reach as rc
-from whenabouts.kernels.uncertain import search as se
 from whenabouts.kernels.uncertain import signatures as us
 from whenabouts.kernels.uncertain import signatures_forbidden as fs
 from whenabouts.kernels.uncertain.rules import rules
+from whenabouts.kernels.uncertain.search import search
 from whenabouts.kernels.uncertain.times import EXACT, U8, Chains
 from whenabouts.kernels.uncertain.window import CHEAPEST
 from whenabouts.plan.automaton import surely_bound
 from whenabouts.plan.bound import Bound
 from whenabouts.plan.pattern import Strategy
 
-_EXAMPLE: Any = se.new_found(1)
+_EXAMPLE: Any = fo.new_found(1)
 FOUND = typeof(_EXAMPLE)
-TASK = typeof(se.Task(0, 0, 0, 0, 0, 0, 0))
+TASK = typeof(pf.Task(0, 0, 0, 0, 0, 0, 0))
 SEARCH = types.Tuple((FOUND, types.int64))(TABLES, EVENTS, us.TIMES, INTS, TASK, *FUNCTIONS, INTS, FLOATS)
 
 
@@ -96,29 +98,29 @@ def reach_of(upper: I64, runs: I64) -> I64:
 
 def candidates(
     bound: Bound, lowered: Lowered, batch: Batch, budget: Budget, choice: Choice, aggregates: Mapping[str, Any]
-) -> se.Found:
+) -> fo.Found:
     """All chains that may be matches, with the events that could spoil them."""
     assert batch.times is not None  # noqa: S101 - the batch was prepared for this
     c, t = lowered.conditions, lowered.program.tables
     ints, floats = initial_registers(lowered, aggregates)
     span = -1 if bound.extent is None else bound.extent.span
-    task = se.Task(
+    task = pf.Task(
         span, int(bound.query.strategy is Strategy.NEXT), budget.partial, int(budget.drop), budget.matches,
         choice.pivot, int(choice.order is Order.ANY_STATE),
     )  # fmt: skip
     reach = reach_of(batch.times.upper, batch.events.runs)
-    found, status = compiled(se.search, SEARCH)(
+    found, status = compiled(search, SEARCH)(
         t, batch.events, batch.times, reach, task, c.check, c.bind, c.final, c.forbid, ints, floats
     )
-    if status == se.OVER_BUDGET:
+    if status == pf.OVER_BUDGET:
         raise over_budget(budget)
-    if status == se.OVER_LIMIT:
+    if status == pf.OVER_LIMIT:
         raise BudgetError(
             "budget",
             f"more than {budget.matches:,} possible matches",
             hint="narrow WITHIN or the conditions, ask for RETURN TOTAL count(*), or raise max_matches",
         )
-    return se.Found(*(np.asarray(a) for a in found))
+    return fo.Found(*(np.asarray(a) for a in found))
 
 
 # --- confidences and ranges ------------------------------------------------------------------------------------------
@@ -161,7 +163,7 @@ def possible_matches(
     """All chains that may be a match with at least this confidence."""
     found = candidates(bound, lowered, batch, budget, order_for(lowered, batch, order), aggregates)
     span = -1 if bound.extent is None else bound.extent.span
-    chains, rows, regions = se.chains_of(found), se.forbidders_of(found), se.regions_of(found)
+    chains, rows, regions = fo.chains_of(found), fo.forbidders_of(found), fo.regions_of(found)
     times: Any = batch.times
     disturbed = bound.query.strategy is Strategy.NEXT or bool(lowered.program.tables.parts.size)
     if disturbed:
