@@ -13,9 +13,9 @@ import numpy as np
 from numba import njit
 
 from whenabouts.kernels.program import I64
-from whenabouts.kernels.types import aside, ask, grown
+from whenabouts.kernels.types import aside, ask, grown, leaf
 from whenabouts.kernels.uncertain.prefix import DONE, FULL, OVER_BUDGET, OVER_LIMIT
-from whenabouts.kernels.uncertain.spoilers import absent_rows, passed_over, tidied
+from whenabouts.kernels.uncertain.spoilers import absent_rows, around_nodes, passed_over, tidied
 from whenabouts.kernels.uncertain.times import I32, U8, Chains, Forbidders, Regions
 
 
@@ -36,6 +36,7 @@ class Found(NamedTuple):
     row_closed: U8
     watch_ends: I64
     watch_low: I32
+    watch_from_last: U8
     watch_high: I32
     fill: I64  # [chains, entries, rows, starts given up, run, start, watched regions]
 
@@ -45,8 +46,8 @@ def new_found(size):
     return Found(
         np.empty(size, np.int64), np.empty(4 * size, np.int32), np.empty(4 * size, np.uint8), np.empty(size, np.int64),
         np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.uint8), np.empty(size, np.int32),
-        np.empty(size, np.uint8), np.empty(size, np.int64), np.empty(4 * size, np.int32), np.empty(4 * size, np.int32),
-        np.zeros(7, np.int64),
+        np.empty(size, np.uint8), np.empty(size, np.int64), np.empty(4 * size, np.int32), np.empty(4 * size, np.uint8),
+        np.empty(4 * size, np.int32), np.zeros(7, np.int64),
     )  # fmt: skip
 
 
@@ -59,13 +60,14 @@ def roomier(found):
         grown(found.row_event, found.row_event.size + 1), grown(found.row_low, found.row_low.size + 1),
         grown(found.row_from_last, found.row_from_last.size + 1), grown(found.row_high, found.row_high.size + 1),
         grown(found.row_closed, found.row_closed.size + 1), grown(found.watch_ends, found.watch_ends.size + 1),
-        grown(found.watch_low, found.watch_low.size + 1), grown(found.watch_high, found.watch_high.size + 1),
-        found.fill,
+        grown(found.watch_low, found.watch_low.size + 1),
+        grown(found.watch_from_last, found.watch_from_last.size + 1),
+        grown(found.watch_high, found.watch_high.size + 1), found.fill,
     )  # fmt: skip
 
 
 @aside
-def append(tables, events, times, reach, task, final, forbid, ri, rf, stack, found, run, depth):
+def append(tables, events, times, reach, task, check, final, forbid, ri, rf, stack, found, run, depth):
     """Append the prefix as a chain if it may end here."""
     frame = stack.frames[depth]
     position = tables.positions[frame.position]
@@ -75,7 +77,9 @@ def append(tables, events, times, reach, task, final, forbid, ri, rf, stack, fou
     if position.final_checked >= 0 and not ask(final, position.final_checked, frame.event, events, ints, floats):
         return DONE
     n = 0
-    if task.selective == 1:
+    if task.selective == 1 and task.unordered == 1:
+        n = around_nodes(tables, events, times, reach, task, check, ri, rf, stack, run, depth)
+    elif task.selective == 1:
         n = passed_over(times, stack, depth)
     if n >= 0 and tables.parts.size > 0:
         n = absent_rows(tables, events, times, reach, task, forbid, ri, rf, stack, run, depth, n)
@@ -94,7 +98,7 @@ def append(tables, events, times, reach, task, final, forbid, ri, rf, stack, fou
         found.steps[entry + i] = tables.positions[stack.frames[i].position].step
     for i in range(n):
         kept = stack.rows[i]
-        found.row_event[row + i], found.row_from_last[row + i] = kept.event, 1
+        found.row_event[row + i], found.row_from_last[row + i] = kept.event, kept.from_last
         found.row_low[row + i], found.row_high[row + i] = kept.low, kept.high
         found.row_closed[row + i] = kept.closed
     fill[0], fill[1], fill[2], fill[6] = chain + 1, entry + depth + 1, row + n, watched
@@ -109,34 +113,50 @@ def watch(tables, task, stack, found, depth):
     if n + 2 * depth + 4 > found.watch_low.size:
         return -1
     for i in range(depth + 1):
-        edge = tables.edges[stack.frames[i].edge]
+        frame = stack.frames[i]
+        position, edge = tables.positions[frame.position], tables.edges[frame.edge]
         if edge.guard_lo < edge.guard_hi:
-            found.watch_low[n], found.watch_high[n] = i - 1, i
-            n += 1
-        if task.selective == 1 and tables.positions[stack.frames[i].position].out_mask != 0:
+            n = add_watch(found, n, frame.node - 1, 1, frame.node)
+        if task.selective == 0:
+            continue
+        if task.unordered == 1:
+            if frame.opener == i and (i > 0 or position.many == 1):
+                n = add_watch(found, n, max(frame.node - 1, 0), 0, frame.node + position.many)
+        elif position.out_mask != 0:
             high = i + 1
             while high <= depth and stack.frames[high].further == 1:
                 high += 1  # a step forward would end the closure here, too
-            found.watch_low[n], found.watch_high[n] = i, high
-            n += 1
-    position = tables.positions[stack.frames[depth].position]
+            n = add_watch(found, n, i, 1, high)
+    last = stack.frames[depth]
+    position = tables.positions[last.position]
     if position.final_lo < position.final_hi and tables.ways[position.final_lo].lo < tables.ways[position.final_lo].hi:
-        found.watch_low[n], found.watch_high[n] = depth, depth + 1
-        n += 1
+        n = add_watch(found, n, last.node, 1, last.node + 1)
     return n
 
 
-def chains_of(found: Found) -> Chains:
-    """The chains, every node one event."""
+@leaf
+def add_watch(found, n, low, from_last, high):
+    found.watch_low[n], found.watch_from_last[n], found.watch_high[n] = low, from_last, high
+    return n + 1
+
+
+def chains_of(found: Found, *, unordered: bool) -> Chains:
+    """The chains; every node is one event, or where closures are unordered, all events of a step."""
     chains, entries = int(found.fill[0]), int(found.fill[1])
-    return Chains(found.ends[:chains], np.arange(1, entries + 1, dtype=np.int64), found.events[:entries])
+    ends, members = found.ends[:chains], found.events[:entries]
+    if not unordered:
+        return Chains(ends, np.arange(1, entries + 1, dtype=np.int64), members)
+    last = np.diff(found.steps[:entries], append=np.uint8(0)) != 0
+    last[ends - 1] = True
+    return Chains(np.cumsum(last, dtype=np.int64)[ends - 1], np.flatnonzero(last) + 1, members)
 
 
 def regions_of(found: Found) -> Regions:
     """The regions that events still to come must stay out of."""
     chains, rows = int(found.fill[0]), int(found.fill[6])
-    low = found.watch_low[:rows]
-    return Regions(found.watch_ends[:chains], low, np.ones(rows, np.uint8), found.watch_high[:rows])
+    return Regions(
+        found.watch_ends[:chains], found.watch_low[:rows], found.watch_from_last[:rows], found.watch_high[:rows]
+    )
 
 
 def forbidders_of(found: Found) -> Forbidders:

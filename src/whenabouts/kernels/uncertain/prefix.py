@@ -17,12 +17,23 @@ from whenabouts.kernels.types import leaf
 DONE, FULL, OVER_BUDGET, OVER_LIMIT = 0, 1, 2, 3
 FOREVER = np.int64(1) << np.int64(62)
 
-# A prefix of a chain: its last event, how it got there, and what it can go on to: options[begin:end].
-FRAME = np.dtype([(n, "i8") for n in ("event", "position", "edge", "further", "low", "start", "begin", "end", "next")])
-# What a prefix could take: `further` if the event only continues a closure; `ready` if a chain can go on with it.
-OPTION = np.dtype([(n, "i8") for n in ("event", "edge", "further", "ready")])
+# A prefix of a chain: its last event, how it got there, and what it can go on to: options[begin:end]. The event is in
+# `node`, which has begun with frame `opener`: it cannot be complete before `low`, the node before it not before
+# `before`, it has begun at `until` at the latest, and the chain at `start`. In a group events stand by their number.
+FRAME = np.dtype(
+    [
+        (n, "i8")
+        for n in (
+            "event", "position", "edge", "further", "node", "opener", "before", "low", "until", "start", "begin", "end",
+            "next",
+        )
+    ]
+)  # fmt: skip
+# What a prefix could take: `further` if the event only continues a closure; `joins` if it would join the group of the
+# last event; `ready` if a chain can go on with it.
+OPTION = np.dtype([(n, "i8") for n in ("event", "edge", "further", "joins", "ready")])
 # A row of `Forbidders` while it is collected.
-ROW = np.dtype([(n, "i8") for n in ("event", "low", "high", "closed")])
+ROW = np.dtype([(n, "i8") for n in ("event", "low", "from_last", "high", "closed")])
 
 
 class Stack(NamedTuple):
@@ -45,6 +56,7 @@ class Task(NamedTuple):
     limit: int  # chains to find at most; -1: all
     pivot: int  # the position whose events are rarest: starts are tried only near one of them; -1: all are tried
     arriving: int  # 1: for each event the chains it completes, in order of arrival (any state); 0: by their start
+    unordered: int  # 1: the events of a closure are one node, a group
 
 
 @leaf

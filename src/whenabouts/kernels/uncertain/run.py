@@ -25,12 +25,14 @@ from whenabouts.kernels.types import Output
 from whenabouts.kernels.uncertain import chain as ch
 from whenabouts.kernels.uncertain import forbidden as fb
 from whenabouts.kernels.uncertain import found as fo
+from whenabouts.kernels.uncertain import members as mr
 from whenabouts.kernels.uncertain import prefix as pf
 from whenabouts.kernels.uncertain import reach as rc
 from whenabouts.kernels.uncertain import signatures as us
 from whenabouts.kernels.uncertain import signatures_forbidden as fs
 from whenabouts.kernels.uncertain.rules import rules
 from whenabouts.kernels.uncertain.search import search
+from whenabouts.kernels.uncertain.supported import unordered
 from whenabouts.kernels.uncertain.times import EXACT, U8, Chains
 from whenabouts.kernels.uncertain.window import CHEAPEST
 from whenabouts.plan.automaton import surely_bound
@@ -39,7 +41,7 @@ from whenabouts.plan.pattern import Strategy
 
 _EXAMPLE: Any = fo.new_found(1)
 FOUND = typeof(_EXAMPLE)
-TASK = typeof(pf.Task(0, 0, 0, 0, 0, 0, 0))
+TASK = typeof(pf.Task(0, 0, 0, 0, 0, 0, 0, 0))
 SEARCH = types.Tuple((FOUND, types.int64))(TABLES, EVENTS, us.TIMES, INTS, TASK, *FUNCTIONS, INTS, FLOATS)
 
 
@@ -106,7 +108,7 @@ def candidates(
     span = -1 if bound.extent is None else bound.extent.span
     task = pf.Task(
         span, int(bound.query.strategy is Strategy.NEXT), budget.partial, int(budget.drop), budget.matches,
-        choice.pivot, int(choice.order is Order.ANY_STATE),
+        choice.pivot, int(choice.order is Order.ANY_STATE), int(unordered(bound)),
     )  # fmt: skip
     reach = reach_of(batch.times.upper, batch.events.runs)
     found, status = compiled(search, SEARCH)(
@@ -142,12 +144,15 @@ class Possible:
     def start(self) -> I64:
         """The first instant of each chain."""
         ends = self.output.ends
-        return self.earliest[np.concatenate([np.zeros(1, np.int64), ends])[: ends.size]]
+        begins = np.concatenate([np.zeros(1, np.int64), ends])[: ends.size]
+        return np.minimum.reduceat(self.earliest, begins) if ends.size else ends
 
     @property
     def end(self) -> I64:
         """The last instant of each chain."""
-        return self.latest[self.output.ends - 1]
+        ends = self.output.ends
+        begins = np.concatenate([np.zeros(1, np.int64), ends])[: ends.size]
+        return np.maximum.reduceat(self.latest, begins) if ends.size else ends
 
 
 def possible_matches(
@@ -163,26 +168,32 @@ def possible_matches(
     """All chains that may be a match with at least this confidence."""
     found = candidates(bound, lowered, batch, budget, order_for(lowered, batch, order), aggregates)
     span = -1 if bound.extent is None else bound.extent.span
-    chains, rows, regions = fo.chains_of(found), fo.forbidders_of(found), fo.regions_of(found)
+    groups = unordered(bound)
+    chains, rows, regions = fo.chains_of(found, unordered=groups), fo.forbidders_of(found), fo.regions_of(found)
     times: Any = batch.times
     disturbed = bound.query.strategy is Strategy.NEXT or bool(lowered.program.tables.parts.size)
-    if disturbed:
+    if disturbed or groups:  # a group may be too large for `chain` alone
         value, error, kind = compiled(fb.confidences, fs.CONFIDENCES)(times, chains, rows, span, rules(), fb.Effort())
     else:
         value = compiled(ch.confidences, us.CONFIDENCES)(times, chains, span, CHEAPEST)
         error, kind = np.zeros(value.size), np.full(value.size, EXACT, np.uint8)
     kept = np.flatnonzero((value + error > 0.0) & (value + error >= least))
     entries, chains = _chains_at(chains, kept)
+    _, ends = _entries_at(found.ends, kept)
     if disturbed:
         rows, regions = _rows_at(rows, kept), _rows_at(regions, kept)
         earliest, latest, final = compiled(rc.reaches, fs.REACHES)(
             times, chains, rows, regions, span, rules(), fb.Effort()
         )
+        if groups:
+            earliest, latest = compiled(mr.member_ranges, fs.MEMBER_RANGES)(
+                times, chains, rows, earliest, latest, span, rules(), fb.Effort()
+            )
     else:
         _, earliest, latest = compiled(ch.feasible_ranges, us.FEASIBLE_RANGES)(times, chains, span)
         final = np.full(kept.size, AT_ONCE, np.int64)
     fill = np.array([kept.size, entries.size, int(found.fill[3]), 0])
-    output = Output(chains.ends, chains.members, found.steps[entries], fill)
+    output = Output(ends, chains.members, found.steps[entries], fill)
     return Possible(output, value[kept], error[kept], kind[kept], earliest, latest, final)
 
 
@@ -195,8 +206,10 @@ def _entries_at(ends: I64, kept: I64) -> tuple[I64, I64]:
 
 
 def _chains_at(chains: Chains, kept: I64) -> tuple[I64, Chains]:
-    entries, ends = _entries_at(chains.ends, kept)
-    return entries, Chains(ends, np.arange(1, entries.size + 1, dtype=np.int64), chains.members[entries])
+    """The entries of these chains, and the chains alone."""
+    nodes, ends = _entries_at(chains.ends, kept)
+    entries, node_ends = _entries_at(chains.node_ends, nodes)
+    return entries, Chains(ends, node_ends, chains.members[entries])
 
 
 def _rows_at(rows: Any, kept: I64) -> Any:

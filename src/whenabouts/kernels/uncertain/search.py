@@ -4,7 +4,7 @@ Problem: which chains of events can match in some world, and which other events 
 first from each start event, in the order of the pattern; a prefix is extended by an event iff the window still holds a
 strictly increasing choice of instants (two numbers per prefix decide it), and, under skip till next match, iff no other
 relevant event certainly lies between (NELT). The options of a prefix are at the same time the events that must not
-happen before the one chosen.
+happen before the one chosen. An unordered group takes its events by their number, so that it is found once.
 Invariant: every chain with positive confidence is found, once.
 Reference: spec of imprecise time, sections 1, 2, 4 and 6.
 """
@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from whenabouts.kernels.types import aside, ask, leaf
+from whenabouts.kernels.uncertain.feasible import EARLIEST, extend, join, possible
 from whenabouts.kernels.uncertain.found import append, new_found, roomier
 from whenabouts.kernels.uncertain.prefix import (
     DONE,
@@ -117,8 +118,10 @@ def from_start(tables, events, times, reach, task, check, bind, final, forbid, r
             continue
         if position.checked >= 0 and not ask(check, position.checked, s, events, ri, rf):
             continue
-        place(tables, events, bind, stack, 0, s, edge, 0, times.lower[s], times.upper[s], ri, rf)
-        stack.frames[0].begin = 0
+        frame = stack.frames[0]
+        frame.node, frame.opener, frame.before, frame.begin = 0, 0, EARLIEST, 0
+        frame.low, frame.until, frame.start = times.lower[s], times.upper[s], times.upper[s]
+        place(tables, events, bind, stack, 0, s, edge, 0, ri, rf)
         status = descend(
             tables, events, times, reach, task, check, bind, final, forbid, ri, rf, stack, found, run, newest
         )
@@ -128,17 +131,30 @@ def from_start(tables, events, times, reach, task, check, bind, final, forbid, r
 
 
 @leaf
-def place(tables, events, bind, stack, depth, e, edge, further, low, start, ri, rf):
+def place(tables, events, bind, stack, depth, e, edge, further, ri, rf):
     """Make event e the last of the prefix; the registers are those of the prefix before it."""
     frame = stack.frames[depth]
     frame.event, frame.position, frame.edge, frame.further = e, tables.edges[edge].target, edge, further
-    frame.low, frame.start = low, start
     ints, floats = stack.ints[depth], stack.floats[depth]
     for i in range(ints.size):
         ints[i] = ri[i]
     for i in range(floats.size):
         floats[i] = rf[i]
     ask(bind, tables.positions[frame.position].step, e, events, ints, floats)
+
+
+@leaf
+def follow(times, stack, depth, option):
+    """Say when the frame behind this one can happen, for an event that joins the group of the last or follows it."""
+    frame, new = stack.frames[depth], stack.frames[depth + 1]
+    lower, upper = times.lower[option.event], times.upper[option.event]
+    if option.joins == 1:
+        new.node, new.opener, new.before, new.until = frame.node, frame.opener, frame.before, min(frame.until, upper)
+        new.low, new.start = join(frame.before, frame.low, frame.start, frame.node, lower, upper)
+    else:
+        new.node, new.opener, new.before, new.until = frame.node + 1, depth + 1, frame.low, upper
+        new.low, new.start = extend(frame.low, frame.start, new.node, lower, upper)
+    new.begin = frame.end
 
 
 @leaf
@@ -152,10 +168,12 @@ def descend(tables, events, times, reach, task, check, bind, final, forbid, ri, 
             if not look_ahead(tables, events, times, reach, task, check, stack, run, depth):
                 return OVER_BUDGET
             complete = newest < 0 or member(stack, depth, newest)
-            if not complete and frame.low >= times.upper[newest]:
+            if not complete and (frame.before if gathers(tables, task, frame) else frame.low) >= times.upper[newest]:
                 frame.next = frame.end
             if complete:
-                status = append(tables, events, times, reach, task, final, forbid, ri, rf, stack, found, run, depth)
+                status = append(
+                    tables, events, times, reach, task, check, final, forbid, ri, rf, stack, found, run, depth
+                )
                 if status != DONE:
                     return status
         fresh = False
@@ -168,16 +186,22 @@ def descend(tables, events, times, reach, task, check, bind, final, forbid, ri, 
             continue
         if depth + 2 > stack.frames.size:
             return OVER_BUDGET
-        e = option.event
-        low, start = max(frame.low + 1, times.lower[e]), min(frame.start, times.upper[e] - depth - 1)
+        if task.selective == 1 and task.unordered == 1 and overlooks(tables, times, stack, depth, option):
+            continue
+        follow(times, stack, depth, option)
         place(
-            tables, events, bind, stack, depth + 1, e, option.edge, option.further, low, start,
+            tables, events, bind, stack, depth + 1, option.event, option.edge, option.further,
             stack.ints[depth], stack.floats[depth],
         )  # fmt: skip
         depth += 1
-        stack.frames[depth].begin = frame.end
         fresh = True
     return DONE
+
+
+@leaf
+def gathers(tables, task, frame):
+    """Whether the last event is in a group that may take more."""
+    return task.unordered == 1 and tables.positions[frame.position].many == 1
 
 
 @leaf
@@ -187,16 +211,21 @@ def look_ahead(tables, events, times, reach, task, check, stack, run, depth):
     n = frame.begin
     position = tables.positions[frame.position]
     ints, floats = stack.ints[depth], stack.floats[depth]
-    if position.out_mask != 0 and (task.span < 0 or depth < task.span):
+    grouped = gathers(tables, task, frame)
+    if position.out_mask != 0 and (task.span < 0 or frame.node < task.span or grouped):
         end = end_of_window(task, frame.start)
         x = first_after(reach, run, frame.low + 1)
+        if grouped:
+            x = min(x, frame.event + 1)
         while x < run[1] and times.lower[x] <= end:
             bits = events.bits[x]
-            if bits & position.out_mask != 0 and times.upper[x] > frame.low and not member(stack, depth, x):
+            behind = times.upper[x] > frame.low
+            if bits & position.out_mask != 0 and (behind or grouped) and not member(stack, depth, x):
                 first = n
                 for edge in range(position.out_lo, position.out_hi):
                     target = tables.positions[tables.edges[edge].target]
-                    if not (bits >> target.step) & 1:
+                    joins = grouped and target.step == position.step
+                    if not (bits >> target.step) & 1 or not (x > frame.event if joins else behind):
                         continue
                     if target.checked >= 0 and not ask(check, target.checked, x, events, ints, floats):
                         continue
@@ -204,21 +233,26 @@ def look_ahead(tables, events, times, reach, task, check, stack, run, depth):
                         return False
                     option = stack.options[n]
                     option.event, option.edge, option.further = x, edge, tables.edges[edge].loop >= 0
-                    option.ready = fits(times, task, frame.low, frame.start, depth, x)
+                    option.joins, option.ready = joins, fits(times, task, frame, joins, x)
                     n += 1
                 settle_further(tables, stack, first, n)
             x += 1
     frame.end, frame.next = n, frame.begin
     if task.selective == 1 and n > frame.begin:
-        drop_late(times, stack, depth)
+        drop_late(tables, times, task, stack, depth)
     return True
 
 
 @leaf
-def fits(times, task, low, start, depth, x):
-    """Whether the prefix can be followed by x: the O(1) test of section 2."""
-    low, start = max(low + 1, times.lower[x]), min(start, times.upper[x] - depth - 1)
-    return low <= times.upper[x] and (task.span < 0 or (low - start <= task.span and depth + 1 <= task.span))
+def fits(times, task, frame, joins, x):
+    """Whether the prefix can go on with x: the O(1) test of section 2."""
+    lower, upper = times.lower[x], times.upper[x]
+    before, depth = frame.low, frame.node + 1
+    low, start = extend(frame.low, frame.start, depth, lower, upper)
+    if joins:
+        before, depth = frame.before, frame.node
+        low, start = join(before, frame.low, frame.start, depth, lower, upper)
+    return possible(before, low, start, depth, upper, 0, task.span)
 
 
 @leaf
@@ -233,14 +267,17 @@ def settle_further(tables, stack, first, n):
 
 
 @leaf
-def drop_late(times, stack, depth):
-    """NELT: no chain goes on with an event that always comes after another relevant one (section 4)."""
+def drop_late(tables, times, task, stack, depth):
+    """NELT: no chain goes on with an event that always comes after another relevant one (section 4).
+
+    A group takes both; what it must not leave out is the matter of `overlooks`.
+    """
     frame = stack.frames[depth]
     earliest, second, owner = FOREVER, FOREVER, -1
-    last = times.upper[frame.event]
     for c in range(frame.begin, frame.end):
-        x = stack.options[c].event
-        if times.lower[x] <= last or x == owner:
+        option = stack.options[c]
+        x = option.event
+        if times.lower[x] <= frame.until or x == owner or enters_group(tables, task, option):
             continue
         if times.upper[x] < earliest:
             earliest, second, owner = times.upper[x], earliest, x
@@ -248,6 +285,44 @@ def drop_late(times, stack, depth):
             second = times.upper[x]
     for c in range(frame.begin, frame.end):
         option = stack.options[c]
+        if enters_group(tables, task, option):
+            continue
         limit = second if option.event == owner else earliest
         if max(frame.low + 1, times.lower[option.event]) > limit:
             option.ready = 0
+
+
+@leaf
+def enters_group(tables, task, option):
+    return task.unordered == 1 and tables.positions[tables.edges[option.edge].target].many == 1
+
+
+@aside
+def overlooks(tables, times, stack, depth, option):
+    """Whether with this option a group certainly lacks an event that it should have taken (N2)."""
+    frame, e = stack.frames[depth], option.event
+    if option.joins == 1:
+        low = max(frame.low, frame.before + 1, times.lower[e])
+        return lacks(times, stack, depth, frame.opener, low, e)
+    low = max(frame.low + 1, times.lower[e])
+    if tables.positions[frame.position].many == 1 and lacks(times, stack, depth, frame.opener, low - 1, FOREVER):
+        return True
+    many = tables.positions[tables.edges[option.edge].target].many == 1
+    return many and lacks(times, stack, depth, depth + 1, low, e)
+
+
+@leaf
+def lacks(times, stack, depth, opener, last, limit):
+    """Whether an event before number `limit`, relevant for the group from frame `opener`, is surely in its time.
+
+    The time of a group begins with the node before it, or with itself, and has not ended at tick `last`.
+    """
+    source = stack.frames[max(opener - 1, 0)]
+    since, kind = (stack.frames[depth].until, 1) if opener == 0 else (source.until, 0)
+    for c in range(source.begin, source.end):
+        option = stack.options[c]
+        x = option.event
+        surely = times.lower[x] > since and times.upper[x] <= last
+        if surely and option.joins == kind and x < limit and not member(stack, depth, x):
+            return True
+    return False
