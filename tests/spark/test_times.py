@@ -119,7 +119,9 @@ def test_unordered_closures_do_not_depend_on_the_order_of_rows(spark):
     )
     shuffled = events.take(pa.array([(37 * i + 5) % count for i in range(count)]))
     for strategy in ("skip_till_any_match", "skip_till_next_match"):
-        text = f"PATTERN SEQ(A a, B+ b[], C c) WHERE [k] AND {strategy} WITHIN 8 CLOSURE set RETURN b[].v, sum(b[].v) AS s"
+        text = (
+            f"PATTERN SEQ(A a, B+ b[], C c) WHERE [k] AND {strategy} WITHIN 8 CLOSURE set RETURN b[].v, sum(b[].v) AS s"
+        )
         query = wa.query(text, time=("lower", "upper"))
         expected = comparable(as_rows(query.match(events)))
         assert len(expected) >= 15

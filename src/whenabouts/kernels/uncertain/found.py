@@ -82,7 +82,7 @@ def append(tables, events, times, reach, task, check, final, forbid, ri, rf, sta
     elif task.selective == 1:
         n = passed_over(times, stack, depth)
     if n >= 0 and tables.parts.size > 0:
-        n = absent_rows(tables, events, times, reach, task, forbid, ri, rf, stack, run, depth, n)
+        n = absent_rows(tables, events, times, reach, task, forbid, stack, run, depth, n)
     if n < 0:
         return OVER_BUDGET
     n = tidied(stack.rows, n)

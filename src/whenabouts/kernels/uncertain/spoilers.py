@@ -104,17 +104,13 @@ def rows_between(
 
 
 @aside
-def absent_rows(tables, events, times, reach, task, forbid, ri, rf, stack, run, depth, n):
+def absent_rows(tables, events, times, reach, task, forbid, stack, run, depth, n):
     """Rows for the absent parts in each gap of the chain, before it and after it."""
     for i in range(depth + 1):
         edge = stack.frames[i].edge
         for g in range(tables.edges[edge].guard_lo, tables.edges[edge].guard_hi):
             part = tables.guards[g]
-            ints, floats = ri, rf
-            if tables.parts[part].late == 1:
-                ints, floats = stack.ints[depth], stack.floats[depth]
-            elif i > 0:
-                ints, floats = stack.ints[i - 1], stack.floats[i - 1]
+            known = depth if tables.parts[part].late == 1 else i  # with the event right behind the gap
             begin = stack.frames[depth].low - task.span - 1 if task.span >= 0 else -FOREVER
             if i > 0:
                 begin = stack.frames[i - 1].low
@@ -123,7 +119,7 @@ def absent_rows(tables, events, times, reach, task, forbid, ri, rf, stack, run, 
             bit = tables.absent_bits[tables.parts[part].lo]
             n = rows_between(
                 bit, tables.asks[bit], forbid, node - 1, 1, node, begin, end,
-                events, times, reach, stack, run, depth, n, ints, floats,
+                events, times, reach, stack, run, depth, n, stack.ints[known], stack.floats[known],
             )  # fmt: skip
     position = tables.positions[stack.frames[depth].position]
     for way in range(position.final_lo, min(position.final_hi, position.final_lo + 1)):

@@ -102,7 +102,7 @@ def _require_timeless(bound: Bound, placement: Placement) -> None:
         if group == step or not bound.steps[group].many:
             continue
         for check in placement.checks.get(edge.target, ()):
-            if group in steps_of(check.expr):
+            if not check.needs and group in steps_of(check.expr):  # what it needs beside is bound later
                 raise UnsupportedError(
                     "unsupported",
                     f"with CLOSURE set it is not known which of {group}[] have happened when {step} could be taken, "
