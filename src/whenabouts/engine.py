@@ -93,7 +93,7 @@ def plan_of(bound: Bound, aggregates: Mapping[str, Any]) -> Plan:
     """Lower a rewritten, bound query; a Spark task starts here."""
     lowered = lower(bound, aggregates)
     if not bound.schema.roles.exact:
-        require_supported(bound, lowered.program.automaton)
+        require_supported(bound, lowered.program.placement)
     return Plan(bound, lowered, ambiguous(lowered.program.automaton), aggregates)
 
 

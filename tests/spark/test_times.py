@@ -102,3 +102,29 @@ def test_top_is_the_same_for_every_number_of_partitions(spark, partitions):
     assert len(expected) == 5
     assert [row["match_id"] for row in expected] == sorted(row["match_id"] for row in expected)
     assert collected(query.match(spark.createDataFrame(events).repartition(partitions))) == expected
+
+
+def test_unordered_closures_do_not_depend_on_the_order_of_rows(spark):
+    """Many first instants are equal, so that only the ids say in which order a group is listed."""
+    count = 60
+    events = pa.table(
+        {
+            "id": range(count),
+            "type": [("A", "B", "B", "C")[i % 4] for i in range(count)],
+            "k": [i // 4 % 5 for i in range(count)],
+            "v": [i % 3 for i in range(count)],
+            "lower": [i // 20 * 9 + (0, 1, 1, 3)[i % 4] for i in range(count)],
+            "upper": [i // 20 * 9 + (1, 2, 4, 4)[i % 4] for i in range(count)],
+        }
+    )
+    shuffled = events.take(pa.array([(37 * i + 5) % count for i in range(count)]))
+    for strategy in ("skip_till_any_match", "skip_till_next_match"):
+        text = (
+            f"PATTERN SEQ(A a, B+ b[], C c) WHERE [k] AND {strategy} WITHIN 8 CLOSURE set RETURN b[].v, sum(b[].v) AS s"
+        )
+        query = wa.query(text, time=("lower", "upper"))
+        expected = comparable(as_rows(query.match(events)))
+        assert len(expected) >= 15
+        assert any("('b', [1, 2])" in row for row in expected)
+        assert comparable(as_rows(query.match(shuffled))) == expected
+        assert comparable(collected(query.match(spark.createDataFrame(shuffled).repartition(3)))) == expected

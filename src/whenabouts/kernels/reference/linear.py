@@ -16,16 +16,18 @@ from itertools import pairwise
 
 from whenabouts.errors import UnsupportedError
 from whenabouts.plan.bound import Bound
-from whenabouts.plan.pattern import Absent, Closure, Pattern, Repeat, Step, Strategy
+from whenabouts.plan.pattern import Absent, Closure, Pattern, Repeat, Step, Strategy, walk_pattern
 from whenabouts.plan.pattern import Sequence as InOrder
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A positive component: one event, or one and more."""
+    """A positive component: one event, or from `least` to `most` (None: any number)."""
 
     step: Step
     many: bool
+    least: int = 1
+    most: int | None = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +55,8 @@ def linear_of(pattern: Pattern) -> Linear:
         match node:
             case Step():
                 parts.append(Part(node, many=False))
-            case Repeat(Step() as step, 1, None):
-                parts.append(Part(step, many=True))
+            case Repeat(Step() as step, low, high) if low > 0:
+                parts.append(Part(step, high is None or high > 1, low, high))
             case Absent(Step()):
                 absents.append((len(parts), node))
             case _:
@@ -71,8 +73,13 @@ def require_regions(bound: Bound) -> None:
     query = bound.query
     if query.strategy not in (Strategy.ANY, Strategy.NEXT):
         raise UnsupportedError("unsupported", f"{query.strategy} has no regions of time")
-    if query.strategy is Strategy.NEXT and query.closure is not Closure.MAXIMAL:
+    if query.strategy is Strategy.NEXT and query.closure not in (Closure.MAXIMAL, Closure.SET):
         raise UnsupportedError("unsupported", f"CLOSURE {query.closure} has no regions of time")
+    counted = (
+        n for p in query.patterns for n in walk_pattern(p) if isinstance(n, Repeat) and (n.low, n.high) != (1, None)
+    )
+    if query.strategy is Strategy.NEXT and any(counted):
+        raise UnsupportedError("unsupported", "a counted closure that takes all it can has no regions of time")
     if bound.extent is not None and bound.extent.events:
         raise UnsupportedError("unsupported", "a window of events has no regions of time")
 

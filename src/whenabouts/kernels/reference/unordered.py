@@ -72,7 +72,7 @@ class _Search:
         part = self.linear.parts[len(groups)]
         behind = self.stream.between(groups[-1][-1] if groups else None, None)
         rows = [row for row in behind if self.stream.fits(row, part.step)]
-        for size in range(1, len(rows) + 1 if part.many else 2):
+        for size in range(part.least, min(len(rows), part.most or len(rows)) + 1):
             for group in combinations(rows, size):
                 if self.stream.within((groups or (group,))[0][0], group[-1]):
                     yield from self.choices((*groups, group))

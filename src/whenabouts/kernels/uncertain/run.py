@@ -23,18 +23,21 @@ from whenabouts.kernels.run import Budget, over_budget
 from whenabouts.kernels.signatures import EVENTS, FLOATS, FUNCTIONS, INTS, TABLES, compiled
 from whenabouts.kernels.types import Output
 from whenabouts.kernels.uncertain import chain as ch
+from whenabouts.kernels.uncertain import found as fo
+from whenabouts.kernels.uncertain import prefix as pf
 from whenabouts.kernels.uncertain import reach as rc
-from whenabouts.kernels.uncertain import search as se
 from whenabouts.kernels.uncertain import signatures as us
+from whenabouts.kernels.uncertain.search import search
+from whenabouts.kernels.uncertain.supported import unordered
 from whenabouts.kernels.uncertain.times import U8
-from whenabouts.kernels.uncertain.weighing import Wanted, chains_at, extents, free_weights, rows_at, weights
+from whenabouts.kernels.uncertain.weighing import Wanted, chains_at, entries_at, extents, free_weights, rows_at, weights
 from whenabouts.plan.automaton import surely_bound
 from whenabouts.plan.bound import Bound
 from whenabouts.plan.pattern import Strategy
 
-_EXAMPLE: Any = se.new_found(1)
+_EXAMPLE: Any = fo.new_found(1)
 FOUND = typeof(_EXAMPLE)
-TASK = typeof(se.Task(0, 0, 0, 0, 0, 0, 0))
+TASK = typeof(pf.Task(0, 0, 0, 0, 0, 0, 0, 0))
 SEARCH = types.Tuple((FOUND, types.int64))(TABLES, EVENTS, us.TIMES, INTS, TASK, *FUNCTIONS, INTS, FLOATS)
 
 
@@ -94,29 +97,29 @@ def reach_of(upper: I64, runs: I64) -> I64:
 
 def candidates(
     bound: Bound, lowered: Lowered, batch: Batch, budget: Budget, choice: Choice, aggregates: Mapping[str, Any]
-) -> se.Found:
+) -> fo.Found:
     """All chains that may be matches, with the events that could spoil them."""
     assert batch.times is not None  # noqa: S101 - the batch was prepared for this
     c, t = lowered.conditions, lowered.program.tables
     ints, floats = initial_registers(lowered, aggregates)
     span = -1 if bound.extent is None else bound.extent.span
-    task = se.Task(
+    task = pf.Task(
         span, int(bound.query.strategy is Strategy.NEXT), budget.partial, int(budget.drop), budget.matches,
-        choice.pivot, int(choice.order is Order.ANY_STATE),
+        choice.pivot, int(choice.order is Order.ANY_STATE), int(unordered(bound)),
     )  # fmt: skip
     reach = reach_of(batch.times.upper, batch.events.runs)
-    found, status = compiled(se.search, SEARCH)(
+    found, status = compiled(search, SEARCH)(
         t, batch.events, batch.times, reach, task, c.check, c.bind, c.final, c.forbid, ints, floats
     )
-    if status == se.OVER_BUDGET:
+    if status == pf.OVER_BUDGET:
         raise over_budget(budget)
-    if status == se.OVER_LIMIT:
+    if status == pf.OVER_LIMIT:
         raise BudgetError(
             "budget",
             f"more than {budget.matches:,} possible matches",
             hint="narrow WITHIN or the conditions, ask for RETURN TOTAL count(*), or raise max_matches",
         )
-    return se.Found(*(np.asarray(a) for a in found))
+    return fo.Found(*(np.asarray(a) for a in found))
 
 
 # --- confidences and ranges ------------------------------------------------------------------------------------------
@@ -138,12 +141,15 @@ class Possible:
     def start(self) -> I64:
         """The first instant of each chain."""
         ends = self.output.ends
-        return self.earliest[np.concatenate([np.zeros(1, np.int64), ends])[: ends.size]]
+        begins = np.concatenate([np.zeros(1, np.int64), ends])[: ends.size]
+        return np.minimum.reduceat(self.earliest, begins) if ends.size else ends
 
     @property
     def end(self) -> I64:
         """The last instant of each chain."""
-        return self.latest[self.output.ends - 1]
+        ends = self.output.ends
+        begins = np.concatenate([np.zeros(1, np.int64), ends])[: ends.size]
+        return np.maximum.reduceat(self.latest, begins) if ends.size else ends
 
 
 def possible_matches(
@@ -159,13 +165,18 @@ def possible_matches(
     """All chains that may be a match and are wanted."""
     found = candidates(bound, lowered, batch, budget, order_for(lowered, batch, order), aggregates)
     span = -1 if bound.extent is None else bound.extent.span
-    chains, rows, regions = se.chains_of(found), se.forbidders_of(found), se.regions_of(found)
+    groups = unordered(bound)
+    chains, rows, regions = fo.chains_of(found, unordered=groups), fo.forbidders_of(found), fo.regions_of(found)
     times: Any = batch.times
     disturbed = bound.query.strategy is Strategy.NEXT or bool(lowered.program.tables.parts.size)
-    weight = weights(times, chains, rows, span, wanted) if disturbed else free_weights(times, chains, span)
+    if disturbed or groups:  # a group may be too large for `chain` alone
+        weight = weights(times, chains, rows, span, wanted)
+    else:
+        weight = free_weights(times, chains, span)
     upper = weight.value + weight.error
     kept = np.flatnonzero((upper > 0.0) & (upper >= wanted.least))
     entries, chains = chains_at(chains, kept)
+    _, ends = entries_at(found.ends, kept)
     if disturbed:
         rows, regions = rows_at(rows, kept), rows_at(regions, kept)
         earliest, latest, final = extents(times, chains, rows, regions, span)
@@ -173,5 +184,5 @@ def possible_matches(
         _, earliest, latest = compiled(ch.feasible_ranges, us.FEASIBLE_RANGES)(times, chains, span)
         final = np.full(kept.size, AT_ONCE, np.int64)
     fill = np.array([kept.size, entries.size, int(found.fill[3]), 0])
-    output = Output(chains.ends, chains.members, found.steps[entries], fill)
+    output = Output(ends, chains.members, found.steps[entries], fill)
     return Possible(output, weight.value[kept], weight.error[kept], weight.kind[kept], earliest, latest, final)

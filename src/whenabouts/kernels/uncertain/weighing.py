@@ -18,6 +18,7 @@ from whenabouts.kernels.program import F64, I64
 from whenabouts.kernels.signatures import compiled
 from whenabouts.kernels.uncertain import chain as ch
 from whenabouts.kernels.uncertain import forbidden as fb
+from whenabouts.kernels.uncertain import members as mr
 from whenabouts.kernels.uncertain import reach as rc
 from whenabouts.kernels.uncertain import signatures as us
 from whenabouts.kernels.uncertain import signatures_forbidden as fs
@@ -87,7 +88,7 @@ def _weigh(times: Times, chains: Chains, rows: Forbidders, span: int) -> Weights
 
 
 def extents(times: Times, chains: Chains, rows: Forbidders, regions: Regions, span: int) -> tuple[I64, I64, I64]:
-    """First and last instant of every node, and `final` of every chain, as `reach.reaches` gives them."""
+    """First and last instant of every member, and `final` of every chain (see `reach.reaches`)."""
     first, last, final, closed = compiled(rc.quick_reaches, fs.QUICK_REACHES)(times, chains, rows, regions, span)
     rest = np.flatnonzero(closed == 0)
     if rest.size:
@@ -95,6 +96,10 @@ def extents(times: Times, chains: Chains, rows: Forbidders, regions: Regions, sp
         nodes, _ = entries_at(chains.ends, rest)
         first[nodes], last[nodes], final[rest] = compiled(rc.reaches, fs.REACHES)(
             times, chosen, rows_at(rows, rest), rows_at(regions, rest), span, rules(), fb.Effort()
+        )
+    if chains.members.size > first.size:
+        first, last = compiled(mr.member_ranges, fs.MEMBER_RANGES)(
+            times, chains, rows, first, last, span, rules(), fb.Effort()
         )
     return first, last, final
 
