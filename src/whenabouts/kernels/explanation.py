@@ -31,7 +31,7 @@ def explanation(
     if bound.schema.roles.exact:
         methods, held = method(bound, lowered, merge=merge), memory(bound, budget)
     else:
-        methods, held = uncertain.method(bound, lowered, order, batch), uncertain.memory(bound, budget, order)
+        methods, held = uncertain.method(bound, lowered, order, batch), uncertain.memory(budget, order)
     filters = [
         f"  {step} ({bound.steps[step].type or 'ANY'}): "
         + (" AND ".join(render_expr(f) for f in conditions) or "type only")

@@ -20,7 +20,7 @@ from whenabouts.plan.pattern import Output
 
 ORDERS = {
     Order.QUERY: "along the pattern, from each event that can be first",
-    Order.SELECTIVITY: "along the pattern, from each first event that has one of the rarest step near it",
+    Order.SELECTIVITY: "along the pattern, only near events of the rarest step",
     Order.ANY_STATE: "as events arrive, what each of them completes",
 }
 
@@ -68,13 +68,12 @@ def _chains(bound: Bound, lowered: Lowered, order: Order | None, batch: Batch | 
     return lines
 
 
-def memory(bound: Bound, budget: Budget, order: Order | None) -> str:
+def memory(budget: Budget, order: Order | None) -> str:
     """What is held at once."""
     if order is Order.POINTS:
-        return f"all points are held, and at most {budget.matches:,} point matches; then the query fails"
-    window = "" if bound.extent is None else "in reach of its window "
+        return f"all points, and at most {budget.matches:,} point matches, then the query fails"
     then = "then the start is dropped and counted" if budget.drop else "then the query fails"
     return (
-        f"all relevant events are held, and at most {budget.matches:,} candidates; a start may have {budget.partial:,} "
-        f"ways on and events to stay out {window}at once, {then}"
+        f"all relevant events, at most {budget.matches:,} candidates, and for one start {budget.partial:,} ways on or "
+        f"disturbers, {then}"
     )

@@ -79,7 +79,7 @@ def order_for(lowered: Lowered, batch: Batch, forced: Order | None = None) -> Ch
         return Choice(Order.SELECTIVITY, automaton.steps.index(rare), reason)
     if forced:
         return Choice(Order.QUERY, -1, "no step is in every match")
-    return Choice(Order.QUERY, -1, f"no step that all matches have has far fewer events than the first ({first:,})")
+    return Choice(Order.QUERY, -1, f"{first:,} events can be first, and no other step is far rarer")
 
 
 def _count(batch: Batch, lowered: Lowered, step: str) -> int:
