@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from whenabouts.errors import QueryError, WhenaboutsError
+from whenabouts.errors import QueryError, WhenaboutsError, did_you_mean
 from whenabouts.events.roles import ErrorTable, Margin, shape_of, time_roles
 from whenabouts.events.schema import Roles, Schema
 from whenabouts.events.table import schema_of, to_arrow
@@ -48,6 +48,8 @@ from whenabouts.plan.pattern import Output, Query
 from whenabouts.plan.render import render
 from whenabouts.plan.rewrites import rewrite
 
+AUTO = "auto"
+
 
 class BadRowsWarning(UserWarning):
     """Rows were set aside because they lack a time or a key; `PatternQuery.bad_rows` returns them with the reason."""
@@ -55,11 +57,12 @@ class BadRowsWarning(UserWarning):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to read the events, and how much memory matching may take."""
+    """How to read the events, how much memory matching may take, and how uncertain times are evaluated."""
 
     roles: Roles = field(default_factory=Roles)
     granularity: str | None = None
     budget: Budget = field(default_factory=Budget)
+    evaluation: Order | None = None  # None: "auto", the planner's choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,12 +170,21 @@ class PatternQuery:
             compile_query(self.query, self._schema(schema), self.options.granularity)
 
     def explain(self, schema: Any) -> str:
-        """Plan, program, choices and warnings for a schema, a table, or a Spark DataFrame, as text."""
+        """Plan, program, choices and warnings for a schema, a table, or a Spark DataFrame, as text.
+
+        Over uncertain time some choices depend on the data: they are shown for a table.
+        """
         side = _spark(schema)
         if side is not None:
             return str(side.explain(self, schema))
-        plan = compile_query(self.query, self._schema(schema), self.options.granularity)
-        return explanation(plan.bound, plan.lowered, self.options.budget, merge=plan.merge)
+        options = self.options
+        plan = compile_query(self.query, self._schema(schema), options.granularity)
+        batch = None
+        if not (isinstance(schema, pa.Schema) or options.roles.exact):
+            batch = prepare(plan.bound, plan.lowered.program, to_arrow(schema)[0])
+        return explanation(
+            plan.bound, plan.lowered, options.budget, merge=plan.merge, order=options.evaluation, batch=batch
+        )
 
     def match(self, events: Any) -> Any:
         """The matches, as the same kind of table as `events`; lazily for a Spark DataFrame."""
@@ -192,7 +204,7 @@ class PatternQuery:
         """The matches together with the rows that were set aside and counters; in one process."""
         table, restore = to_arrow(events)
         plan = compile_query(self.query, schema_of(table.schema, self.options.roles), self.options.granularity)
-        rows, batch, counters = match_table(plan, table, self.options.budget)
+        rows, batch, counters = match_table(plan, table, self.options.budget, order=self.options.evaluation)
         return Run(restore(rows), restore(bad_rows(table, batch)), counters)
 
     def bad_rows(self, events: Any) -> Any:
@@ -226,6 +238,7 @@ def query(
     budget: int = Budget().partial,
     max_matches: int = Budget().matches,
     on_budget: str = "fail",
+    evaluation: str = "auto",
 ) -> PatternQuery:
     """A query from text or from the builder.
 
@@ -233,7 +246,8 @@ def query(
     length of a tick. Uncertain time is `time=("lower", "upper")`, or has an `error` such as "500 ms", ("7 s", "8 s"), a
     column or an ErrorTable; its `shape` is "uniform", "triangular", "normal", or given by the list column `pmf`.
     `budget` bounds the partial matches held at once; a start that needs more fails the query or, with
-    `on_budget="drop"`, is given up and counted.
+    `on_budget="drop"`, is given up and counted. How uncertain times are evaluated, with the same matches: `evaluation`
+    "auto" (the planner chooses an order), "query_order", "selectivity", "any_state", or tick by tick, "points".
     """
     if isinstance(pattern, str):
         parsed = parse(pattern)
@@ -248,7 +262,28 @@ def query(
     if budget < 16 or max_matches < 1:
         raise QueryError("limit", "budget must be at least 16 and max_matches at least 1")
     roles = time_roles(Roles(id, type), time, pmf, error, shape_of(shape))
-    return PatternQuery(parsed, Options(roles, granularity, Budget(budget, max_matches, on_budget == "drop")))
+    bounds = Budget(budget, max_matches, on_budget == "drop")
+    return PatternQuery(parsed, Options(roles, granularity, bounds, _order_of(evaluation, roles)))
+
+
+def _order_of(evaluation: str, roles: Roles) -> Order | None:
+    """The order asked for; None if it is left to the planner."""
+    if evaluation == AUTO:
+        return None
+    known = (AUTO, *(str(order) for order in Order))
+    if evaluation not in known:
+        raise QueryError(
+            "unknown-name",
+            f"evaluation={evaluation!r} is not a way of evaluation",
+            hint=did_you_mean(evaluation, known),
+        )
+    if roles.exact:
+        raise QueryError(
+            "unsupported",
+            f"evaluation={evaluation!r} says how uncertain times are matched, but these times are exact",
+            hint='leave it out, or say how uncertain times are: wa.query(text, time=("lower", "upper"))',
+        )
+    return Order(evaluation)
 
 
 def _spark(data: Any) -> Any:

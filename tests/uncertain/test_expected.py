@@ -14,8 +14,8 @@ from tests.uncertain.chain_data import Segment, Segments, arrays, pmf, random_se
 from whenabouts.kernels.reference import chains as reference
 from whenabouts.kernels.signatures import compiled
 from whenabouts.kernels.uncertain.chain import confidences
-from whenabouts.kernels.uncertain.expected import Classes, expected_total
-from whenabouts.kernels.uncertain.signatures import CONFIDENCES, EXPECTED_TOTAL
+from whenabouts.kernels.uncertain.expected import expected_totals
+from whenabouts.kernels.uncertain.signatures import CONFIDENCES, EXPECTED_TOTALS
 from whenabouts.kernels.uncertain.times import Chains
 from whenabouts.kernels.uncertain.window import CHEAPEST, EACH, SLIDING
 
@@ -24,18 +24,12 @@ Entries = Sequence[Sequence[tuple[Segments, int]]]  # per class: times and value
 
 def total(classes: Entries, span: int, method: int = CHEAPEST) -> float:
     entries = [entry for entries in classes for entry in entries]
-    return float(
-        compiled(expected_total, EXPECTED_TOTAL)(
-            arrays([e for e, _ in entries]),
-            Classes(
-                np.cumsum([len(c) for c in classes]).astype(np.int64),
-                np.arange(len(entries), dtype=np.int32),
-                np.array([v for _, v in entries], np.float64),
-            ),
-            span,
-            method,
-        )
+    place = np.repeat(np.arange(len(classes)), [len(c) for c in classes])
+    values = np.array([[v for _, v in entries]], np.float64)
+    ((found,),) = compiled(expected_totals, EXPECTED_TOTALS)(
+        arrays([e for e, _ in entries]), np.array([0, len(entries)]), place, values, len(classes), span, method
     )
+    return float(found)
 
 
 @pytest.mark.parametrize("values", [False, True])

@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
-from whenabouts.kernels.batch import needs_all_events
+from whenabouts.kernels.batch import Batch, needs_all_events
 from whenabouts.kernels.counting import LISTING, way_of_counting
 from whenabouts.kernels.lower import Lowered
 from whenabouts.kernels.run import Budget, remembers
+from whenabouts.kernels.uncertain import explanation as uncertain
+from whenabouts.kernels.uncertain.run import Order
 from whenabouts.plan.bound import Bound
 from whenabouts.plan.expressions import Aggregate
 from whenabouts.plan.pattern import Output, Strategy
 from whenabouts.plan.render import render, render_expr
 
 
-def explanation(bound: Bound, lowered: Lowered, budget: Budget, *, merge: bool) -> str:
-    """The plan as indented text: query, partitioning, filters, method with its reason, bounds, program, warnings."""
+def explanation(
+    bound: Bound,
+    lowered: Lowered,
+    budget: Budget,
+    *,
+    merge: bool,
+    order: Order | None = None,
+    batch: Batch | None = None,
+) -> str:
+    """The plan as indented text: query, partitioning, filters, method with its reason, bounds, program, warnings.
+
+    Over uncertain time the method depends on the order of evaluation, and that on the data, if a batch is given.
+    """
     program = lowered.program
+    if bound.schema.roles.exact:
+        methods, held = method(bound, lowered, merge=merge), memory(bound, budget)
+    else:
+        methods, held = uncertain.method(bound, lowered, order, batch), uncertain.memory(budget, order)
     filters = [
         f"  {step} ({bound.steps[step].type or 'ANY'}): "
         + (" AND ".join(render_expr(f) for f in conditions) or "type only")
@@ -26,9 +43,8 @@ def explanation(bound: Bound, lowered: Lowered, budget: Budget, *, merge: bool) 
         ("key", [f"  {', '.join(bound.key)}" if bound.key else "  none: all events are one stream"]),
         ("events", ["  all of a key are read" if all_needed else "  only relevant ones are kept", *filters]),
         ("columns", [f"  {render_expr(d.expr)} as {d.dtype.value}" for d in program.derived] or ["  none"]),
-        ("method", [f"  {line}" for line in method(bound, lowered, merge=merge)]),
-        ("memory", [f"  {memory(bound)}; at most {budget.partial:,} partial matches at once, "
-                    + ("then the start is dropped and counted" if budget.drop else "then the query fails")]),
+        ("method", [f"  {line}" for line in methods]),
+        ("memory", [f"  {held}"]),
         ("program", [f"  {line}" for line in program.dump().splitlines()]),
         ("warnings", [f"  {w}" for w in bound.warnings]),
     ]  # fmt: skip
@@ -57,9 +73,11 @@ def method(bound: Bound, lowered: Lowered, *, merge: bool) -> list[str]:
     return lines
 
 
-def memory(bound: Bound) -> str:
+def memory(bound: Bound, budget: Budget) -> str:
     """What bounds the memory of a key."""
+    then = "then the start is dropped and counted" if budget.drop else "then the query fails"
+    at_once = f"at most {budget.partial:,} partial matches at once, {then}"
     if bound.extent is None:
-        return "no window: a key's relevant events are held to the end of the input"
+        return f"no window: a key's relevant events are held to the end of the input; {at_once}"
     unit = "events" if bound.extent.events else "ticks"
-    return f"a key's relevant events within {bound.extent.span} {unit} are held"
+    return f"a key's relevant events within {bound.extent.span} {unit} are held; {at_once}"

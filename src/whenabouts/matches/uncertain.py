@@ -15,20 +15,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from whenabouts.errors import UnsupportedError
 from whenabouts.events.times import LIMIT
 from whenabouts.kernels import entries as en
-from whenabouts.kernels.batch import Batch, resolver
-from whenabouts.kernels.counting import values_of
+from whenabouts.kernels.batch import Batch
 from whenabouts.kernels.lower import Lowered
 from whenabouts.kernels.program import F64, I64
 from whenabouts.kernels.run import Budget
+from whenabouts.kernels.uncertain.points import point_matches
 from whenabouts.kernels.uncertain.run import ALL, AT_ONCE, NEVER, Order, Possible, possible_matches
 from whenabouts.kernels.uncertain.supported import several_orders, unordered
 from whenabouts.kernels.uncertain.weighing import Wanted
 from whenabouts.matches import record
 from whenabouts.matches.collect import digests_of, first_and_last, ids_at, rows_of
-from whenabouts.matches.totals import summed
-from whenabouts.plan import expressions as ex
+from whenabouts.matches.expected import expected
 from whenabouts.plan.bound import Bound
 from whenabouts.plan.pattern import Output
 
@@ -47,13 +47,24 @@ def uncertain_rows(
 ) -> tuple[pa.Table, int]:
     """The match rows, or the expected totals, of a batch; and the number of starts given up."""
     united = several_orders(bound)
-    found = possible_matches(
-        bound, lowered, batch, budget, aggregates, wanted=_wanted(bound, united=united), order=order
-    )
-    dropped = int(found.output.fill[2])
+    wanted = _wanted(bound, united=united)
+
+    def listed() -> Possible:
+        if order is Order.POINTS and unordered(bound):
+            raise UnsupportedError(
+                "unsupported",
+                "the point-based engine finds closures as sequences, not as sets",
+                hint='leave out CLOSURE set, or use evaluation="auto"',
+            )
+        if order is Order.POINTS:
+            return point_matches(bound, lowered, batch, budget, aggregates, least=wanted.least)
+        return possible_matches(bound, lowered, batch, budget, aggregates, wanted=wanted, order=order)
+
     if bound.query.output is Output.TOTAL:
-        return expected(bound, lowered, table, batch, found), dropped
-    return _rows(bound, lowered, table, batch, found, united=united, aggregates=aggregates), dropped
+        return expected(bound, lowered, table, batch, listed, order)
+    found = listed()
+    rows = _rows(bound, lowered, table, batch, found, united=united, aggregates=aggregates)
+    return rows, int(found.output.fill[2])
 
 
 def _wanted(bound: Bound, *, united: bool) -> Wanted:
@@ -172,36 +183,3 @@ def _ranges(steps: tuple[str, ...], grouped: en.Entries, lower: I64, upper: I64,
     lists = pa.ListArray.from_arrays(pa.array(grouped.items), spans)
     names = pa.array(steps, pa.string()).take(pa.array(grouped.step))
     return pa.MapArray.from_arrays(pa.array(grouped.bounds), names, lists)
-
-
-def expected(bound: Bound, lowered: Lowered, table: pa.Table, batch: Batch, found: Possible) -> pa.Table:
-    """RETURN TOTAL: each match counts with its confidence, which gives the expectation over all worlds."""
-    out, program = found.output, lowered.program
-    count = int(out.fill[0])
-    grouped = en.entries_of(out.ends, out.events, out.steps, count, len(program.steps))
-    firsts, _ = first_and_last(out, count)
-    owner = np.searchsorted(batch.events.runs, firsts, side="right") - 1
-    keys, heads, group = np.unique(owner, return_index=True, return_inverse=True)
-    size = keys.size if bound.key else 1
-    group = group if bound.key else np.zeros(count, np.int64)
-    wanted = summed(bound)
-    values = values_of(bound, program.steps, batch.rows, wanted, resolver(bound, table, batch.rows))
-    schema = record.result_schema(bound, table.schema)
-    columns: dict[str, Any] = {record.PATTERN: pa.repeat(bound.query.name, size)}
-    for k in bound.key:
-        columns[k] = table.column(k).take(pa.array(batch.rows[firsts[heads]]))
-    for m in bound.query.measures:
-        assert isinstance(m.expr, ex.Aggregate)  # noqa: S101 - the parser lets nothing else through
-        weights = found.confidence
-        if m.expr.argument is not None:
-            at = wanted.index(m.expr.argument)
-            offsets, events = en.events_of_step(grouped, int(values.step[at]))
-            sums, counts = en.reduce_lists(offsets, values.floats[at][events], values.valid[at][events], 0)
-            weights = weights * (counts if m.expr.function == "count" else sums)
-        columns[m.name] = pa.array(np.bincount(group, weights, size))
-    return pa.table([_plain(columns[f.name], f.type) for f in schema], schema=schema)
-
-
-def _plain(column: Any, kind: pa.DataType) -> Any:
-    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    return column if column.type == kind else column.cast(kind)

@@ -136,7 +136,10 @@ def match(query: PatternQuery, df: DataFrame) -> DataFrame:
         () if planned.one_task else (_numbers(planned, bound.key)[0] if planned.sortable else len(planned.shipped),)
     )
     answers_nothing = bound.query.output is Output.TOTAL and not bound.key
-    task = MatchTask(planned.packed(), query.options.budget, sent, cut_at, answers_nothing=answers_nothing)
+    options = query.options
+    task = MatchTask(
+        planned.packed(), options.budget, sent, cut_at, answers_nothing=answers_nothing, order=options.evaluation
+    )
     result = spark_schema(result_schema(bound, planned.arrow))
     matches = _arranged(planned, _events(planned, df)).mapInArrow(task, result)
     if bound.query.top is not None:  # each task has chosen its own already
@@ -212,7 +215,8 @@ def explain(query: PatternQuery, df: DataFrame) -> str:
     """The local explanation, then what Spark does, what crosses to Python, and how keys come together."""
     planned = plan_on(query, _static(df))
     plan = planned.plan
-    local = explanation(plan.bound, plan.lowered, query.options.budget, merge=plan.merge)
+    options = query.options
+    local = explanation(plan.bound, plan.lowered, options.budget, merge=plan.merge, order=options.evaluation)
     if planned.one_task:
         shuffle = f"one task, because {planned.one_task}"
     else:

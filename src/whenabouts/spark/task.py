@@ -20,6 +20,7 @@ from pyspark import cloudpickle
 from whenabouts import engine
 from whenabouts.kernels.batch import prepare
 from whenabouts.kernels.run import Budget
+from whenabouts.kernels.uncertain.run import Order
 from whenabouts.plan import expressions as ex
 from whenabouts.plan.bound import Bound
 from whenabouts.spark.schema import arrow_unit
@@ -63,6 +64,7 @@ class MatchTask:
     sent: pa.Schema  # of what Spark ships, with the names the query uses
     cut_at: tuple[int, ...]  # the column the rows are sorted by; none: the whole input is one run
     answers_nothing: bool  # there is a result even if no row arrives
+    order: Order | None  # of evaluation over uncertain time; None: chosen by the task for its own rows
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         plan = _plan(self.packed)
@@ -84,7 +86,7 @@ class MatchTask:
         """The matches of whole keys, in units that Spark has."""
         bits = np.asarray(table.column(BITS)).astype(np.uint64)
         events = table.select([name for name in table.column_names if name not in (BITS, HASH)])
-        rows, _, _ = engine.match_table(plan, events, self.budget, bits)
+        rows, _, _ = engine.match_table(plan, events, self.budget, bits, self.order)
         return rows.cast(pa.schema([pa.field(f.name, arrow_unit(f.type)) for f in rows.schema]))
 
 

@@ -3,7 +3,7 @@
 Problem: the candidates are exponentially many. Idea: expectations add up, so the chain of the *sums* of the masses of
 each class has the expected number as its "confidence" (spec of imprecise time, section 7(d)); cells and sliding window
 as for one chain. With values the chains are weighted: the expected SUM of an attribute of one class. Values must not be
-negative; the positive and the negative part are two calls.
+negative; the positive and the negative part are two columns.
 Invariant: no event is in two classes; sums are made anew by a tree when a segment begins or ends, never by taking away.
 """
 
@@ -83,6 +83,7 @@ def cut_classes(classes, work_cells, tick, entry, mass):
     return cells
 
 
+@njit
 def expected_total(times, classes, span, method):
     """The expected sum, over all chains in the window, of the product of the values of their events."""
     length = classes.ends.size
@@ -94,3 +95,36 @@ def expected_total(times, classes, span, method):
     work.sizes[:] = 1
     states, steps = lay_out(work, length)
     return in_window(work, length, states, steps, cells, span, method)
+
+
+@njit
+def classes_of(place, low, high, length):
+    """Where the classes end, and the events of each, among the events low..high-1; the class of event e is place[e]."""
+    ends = np.zeros(length, np.int64)
+    for e in range(low, high):
+        for j in range(place[e] if place[e] >= 0 else length, length):
+            ends[j] += 1
+    events, fill = np.empty(ends[length - 1] if length > 0 else 0, np.int32), np.zeros(length, np.int64)
+    for j in range(1, length):
+        fill[j] = ends[j - 1]
+    for e in range(low, high):
+        if place[e] >= 0:
+            events[fill[place[e]]] = e
+            fill[place[e]] += 1
+    return ends, events
+
+
+def expected_totals(times, runs, place, values, length, span, method):
+    """For each run and each row of `values`, one number per event: the expected total of the run's chains.
+
+    The class of event e is place[e], or none (-1), of `length` classes.
+    """
+    totals = np.zeros((runs.size - 1, values.shape[0]))
+    for r in range(runs.size - 1):
+        ends, events = classes_of(place, runs[r], runs[r + 1], length)
+        for k in range(values.shape[0]):
+            value = np.empty(events.size)
+            for i in range(events.size):
+                value[i] = values[k, events[i]]
+            totals[r, k] = expected_total(times, Classes(ends, events, value), span, method)
+    return totals

@@ -22,6 +22,7 @@ from whenabouts.kernels.uncertain.forbidden import judge
 from whenabouts.kernels.uncertain.sweep import sole_member
 from whenabouts.kernels.uncertain.times import EXACT, segment_of
 
+AT_ONCE = -(1 << 63)  # of final: no unseen event can forbid the match
 NEVER = (1 << 63) - 1  # of final: no unseen event is ever too late to forbid the match
 TRIES = 64  # ends tried one by one before the outer bound is taken
 
@@ -29,12 +30,12 @@ TRIES = 64  # ends tried one by one before the outer bound is taken
 def quick_reaches(times, chains, forbidders, regions, span):
     """First and last instant of every node over all matches of its chain (first > last if it has none), and `final`.
 
-    An unseen event whose lower bound is at least `final` cannot forbid any match of the chain; -1: none can.
+    An unseen event whose lower bound is at least `final` cannot forbid any match of the chain; AT_ONCE: none can.
     Also whether narrowing was exact: elsewhere the bounds are outer ones, which `reaches` takes in.
     """
     size = chains.ends.size
     nodes = chains.ends[size - 1] if size > 0 else 0
-    first, last, final = np.ones(nodes, np.int64), np.zeros(nodes, np.int64), np.full(size, -1, np.int64)
+    first, last, final = np.ones(nodes, np.int64), np.zeros(nodes, np.int64), np.full(size, AT_ONCE, np.int64)
     closed = np.ones(size, np.uint8)
     instants, disturbers = largest(chains, forbidders)
     layout = new_layout(instants, disturbers)
@@ -65,7 +66,7 @@ def reaches(times, chains, forbidders, regions, span, rules, effort):
     """The same for chains where narrowing alone is not exact: the ends are tried one by one."""
     size = chains.ends.size
     nodes = chains.ends[size - 1] if size > 0 else 0
-    first, last, final = np.ones(nodes, np.int64), np.zeros(nodes, np.int64), np.full(size, -1, np.int64)
+    first, last, final = np.ones(nodes, np.int64), np.zeros(nodes, np.int64), np.full(size, AT_ONCE, np.int64)
     layout, tools = prepare(chains, forbidders)
     lo, hi = np.empty(layout.lo.size, np.int64), np.empty(layout.lo.size, np.int64)
     for m in range(size):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -41,12 +41,13 @@ TASK = typeof(pf.Task(0, 0, 0, 0, 0, 0, 0, 0))
 SEARCH = types.Tuple((FOUND, types.int64))(TABLES, EVENTS, us.TIMES, INTS, TASK, *FUNCTIONS, INTS, FLOATS)
 
 
-class Order(IntEnum):
-    """In which order chains are looked for."""
+class Order(StrEnum):
+    """How matches are looked for: chains of events in one of three orders, or point by point."""
 
-    QUERY = 0  # from each start event, along the pattern
-    SELECTIVITY = 1  # the same, but only near events of the step that has fewest
-    ANY_STATE = 2  # for each event as it arrives, the chains it completes
+    QUERY = "query_order"  # from each start event, along the pattern
+    SELECTIVITY = "selectivity"  # the same, but only near events of the step that has fewest
+    ANY_STATE = "any_state"  # for each event as it arrives, the chains it completes
+    POINTS = "points"  # not by chains: every tick of every event (points.py)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class Choice:
 
 
 ALL = Wanted()
-AT_ONCE, NEVER = -1, rc.NEVER  # see Possible.final
+AT_ONCE, NEVER = rc.AT_ONCE, rc.NEVER  # see Possible.final
 RARE = 0.25  # SELECTIVITY pays if the rarest step has fewer events than this share of the start steps'
 
 
@@ -72,12 +73,14 @@ def order_for(lowered: Lowered, batch: Batch, forced: Order | None = None) -> Ch
     counts = {s: _count(batch, lowered, s) for s in dict.fromkeys(automaton.steps)}
     rare = min((s for s in automaton.steps if s in everywhere), key=lambda s: counts[s], default=None)
     first = sum(counts[s] for s in starts)
-    if forced is Order.ANY_STATE or forced is Order.QUERY:
+    if forced is not None and forced is not Order.SELECTIVITY:
         return Choice(forced, -1, "as asked")
-    if rare is not None and (forced is Order.SELECTIVITY or (rare not in starts and counts[rare] < RARE * first)):
+    if rare is not None and (forced or (rare not in starts and counts[rare] < RARE * first)):
         reason = f"{counts[rare]:,} events can be {rare}, {first:,} can be first"
         return Choice(Order.SELECTIVITY, automaton.steps.index(rare), reason)
-    return Choice(Order.QUERY, -1, f"no step has far fewer events than the first ({first:,})")
+    if forced:
+        return Choice(Order.QUERY, -1, "no step is in every match")
+    return Choice(Order.QUERY, -1, f"{first:,} events can be first, and no other step is far rarer")
 
 
 def _count(batch: Batch, lowered: Lowered, step: str) -> int:
@@ -152,6 +155,11 @@ class Possible:
         return np.maximum.reduceat(self.latest, begins) if ends.size else ends
 
 
+def is_disturbed(bound: Bound, lowered: Lowered) -> bool:
+    """Whether events outside a chain can keep it from being a match."""
+    return bound.query.strategy is Strategy.NEXT or bool(lowered.program.tables.parts.size)
+
+
 def possible_matches(
     bound: Bound,
     lowered: Lowered,
@@ -168,7 +176,7 @@ def possible_matches(
     groups = unordered(bound)
     chains, rows, regions = fo.chains_of(found, unordered=groups), fo.forbidders_of(found), fo.regions_of(found)
     times: Any = batch.times
-    disturbed = bound.query.strategy is Strategy.NEXT or bool(lowered.program.tables.parts.size)
+    disturbed = is_disturbed(bound, lowered)
     if disturbed or groups:  # a group may be too large for `chain` alone
         weight = weights(times, chains, rows, span, wanted)
     else:
