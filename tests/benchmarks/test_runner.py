@@ -1,6 +1,7 @@
 """The benchmark runner checks answers, and results say what they must."""
 
 import re
+from dataclasses import replace
 from itertools import count
 
 import pytest
@@ -61,6 +62,26 @@ def test_results_have_a_header_and_aligned_columns():
     assert fast.split() == ["sums", "fast", "1,000", "0.2000", "0.1000", "0.5000", "3.0000", "5,000", "1.00"]
     assert peer.split(maxsplit=3) == ["sums", "peer", "1,000", "did not finish in 120 s"]
     assert titles.index("events/s") + len("events/s") == fast.index("5,000") + len("5,000")
+
+
+def test_figures_have_columns_and_conclusions_follow_the_table(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(run, "RESULTS", tmp_path)
+    told = replace(
+        benchmark(sum=sum, gone=absent),
+        figures=lambda answer: {"total": answer},
+        conclusion=lambda rows: f"{len(rows)} rows",
+        plots=lambda rows: {"sums_by_size": "<svg/>"},
+    )
+    monkeypatch.setattr(run, "found", lambda: iter([told]))
+    assert run.main(["--repeats", "1", "--write"]) == 0
+    written = (tmp_path / "sums.txt").read_text()
+    assert written.endswith(capsys.readouterr().out.rstrip("\n") + "\n")
+    titles, row, other, _, last = written.partition("\n\n")[2].splitlines()
+    assert titles.split()[-2:] == ["ratio", "total"]
+    assert row.split()[-1] == "499,500"
+    assert other.endswith("not installed")
+    assert last == "2 rows"
+    assert (tmp_path / "sums_by_size.svg").read_text() == "<svg/>"
 
 
 @pytest.fixture
