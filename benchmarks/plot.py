@@ -77,8 +77,8 @@ def _panel(panel: Panel, decades: tuple[int, int], names: Sequence[str]) -> list
     free = LEFT - 30.0  # labels that would touch the one before are left out
     for x in places:
         parts.append(f'<path d="M{across(x):.1f} {bottom}v4" stroke="black"/>')
-        if across(x) - free >= 22:
-            parts.append(_text(across(x), bottom + 17, f"{x:.3g}"))
+        if across(x) - free >= 26:
+            parts.append(_text(across(x), bottom + 17, f"{x:.1f}".removesuffix(".0")))
             free = across(x)
     for line in panel.lines:
         number = names.index(line.name)

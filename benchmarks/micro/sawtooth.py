@@ -266,5 +266,5 @@ def _lines(rates: Mapping[str, float], axis: str, strategy: str) -> list[Line]:
             settings = {x: str(replace(s, strategy=strategy, order=order)) for x, s in sweeps.get(axis, {}).items()}
             points = [(x, rates[name]) for x, name in sorted(settings.items()) if name in rates]
             if points:
-                found.append(Line(order if density == "sparse" else density, points))
+                found.append(Line(order if density == "sparse" else f"{order}, {density}", points))
     return found
