@@ -72,7 +72,10 @@ def _library(name: str) -> str:
 
 
 def _commit() -> str:
-    commit, changes = _git("rev-parse", "--short", "HEAD"), _git("status", "--porcelain", "--untracked-files=no")
+    """Results that the same run has rewritten are no change of what it measures."""
+    others = (":(top)", ":(top,exclude)benchmarks/results")
+    commit = _git("rev-parse", "--short", "HEAD")
+    changes = _git("status", "--porcelain", "--untracked-files=no", "--", *others)
     return (commit or "unknown") + (" and uncommitted changes" if changes else "")
 
 

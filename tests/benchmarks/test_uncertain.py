@@ -1,4 +1,4 @@
-"""The benchmarks of uncertain time, tiny: right answers are accepted, wrong ones are not, and everything is reported."""
+"""The benchmarks of uncertain time, tiny: right answers pass, wrong ones do not, and everything is reported."""
 
 from dataclasses import replace
 
