@@ -16,7 +16,7 @@ from tests.uncertain.random_cases import PROFILES, random_uncertain_case, redraw
 pytestmark = pytest.mark.spark
 
 KEYS = 10
-KINDS = ("next", "any closures", "negation", "next closures", "shared classes", "nested")
+KINDS = ("next", "any closures", "negation", "next closures", "nested")
 BAD = [
     {"lower": None},
     {"upper": None, "late": None},
