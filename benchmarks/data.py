@@ -1,6 +1,7 @@
 """Named event streams: seeded, vectorised, and cached as Parquet under benchmarks/data/.
 
 Every stream has the columns id, type, time, key and v; time counts up by one from event to event, so nothing is tied.
+Those of uncertain time have the columns lower and upper instead of time.
 """
 
 import shutil
@@ -31,6 +32,13 @@ def kleene_stream(n: int, *, keys: int = 1, types: int = 3, seed: int = 1) -> pa
     """Every event relevant, keys in turn: a window of w * `keys` holds w events of each key."""
     random = np.random.default_rng(seed)
     return _table(random.integers(types, size=n), types, np.arange(n) % keys, random.random(n))
+
+
+def imprecise_types(n: int, *, half_width: int, n_types: int = 20, keys: int = 1, seed: int = 1) -> pa.Table:
+    """Types and keys drawn uniformly, one event of each key per tick; bounds instead of a time."""
+    drawn = uniform_types(n, n_types=n_types, keys=keys, seed=seed)
+    tick, columns = np.arange(n) // keys, {name: drawn[name] for name in ("id", "type", "key", "v")}
+    return pa.table({**columns, "lower": tick - half_width, "upper": tick + half_width})
 
 
 def random_walk(n: int, *, keys: int = 1, seed: int = 1) -> pa.Table:

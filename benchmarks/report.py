@@ -14,8 +14,8 @@ COLUMNS = ("benchmark", "variant", "events", "median s", "min s", "max s", "firs
 LIBRARIES = ("pyspark", "pyarrow", "numba", "numpy")
 
 
-def report(command: str, rows: Sequence[Row]) -> str:
-    """The text of a results file."""
+def report(command: str, rows: Sequence[Row], conclusion: str = "") -> str:
+    """The text of a results file: where it comes from, the table, and what follows from it."""
     header = {
         "command": command,
         "machine": machine(),
@@ -23,14 +23,17 @@ def report(command: str, rows: Sequence[Row]) -> str:
         "commit": _commit(),
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
     }
-    return "".join(f"{name:<10}{value}\n" for name, value in header.items()) + "\n" + table(rows)
+    return "".join(f"{name:<10}{value}\n" for name, value in header.items()) + "\n" + table(rows, conclusion)
 
 
-def table(rows: Sequence[Row]) -> str:
-    """Aligned columns; a variant without a time ends in its reason instead."""
-    lines = [COLUMNS, *map(_cells, rows)]
+def table(rows: Sequence[Row], conclusion: str = "") -> str:
+    """Aligned columns, with one for each figure; a variant without a time ends in its reason instead."""
+    figures = tuple(dict.fromkeys(name for row in rows for name in row.figures))
+    columns = (*COLUMNS[:-1], *figures, COLUMNS[-1])
+    lines = [columns, *(_cells(row, figures) for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "".join("  ".join(map(_aligned, COLUMNS, line, widths)).rstrip() + "\n" for line in lines)
+    text = "".join("  ".join(map(_aligned, columns, line, widths)).rstrip() + "\n" for line in lines)
+    return f"{text}\n{conclusion}\n" if conclusion else text
 
 
 def machine() -> str:
@@ -40,13 +43,14 @@ def machine() -> str:
     return f"{_cpu()}, {cores} cores, {memory:.0f} GiB, load {os.getloadavg()[0]:.1f}"
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: Row, figures: Sequence[str]) -> tuple[str, ...]:
     name = (row.benchmark, row.variant, f"{row.events:,}")
     if not row.seconds:
-        return (*name, "", "", "", "", "", "", row.note)
+        return (*name, "", "", "", "", "", "", *("" for _ in figures), row.note)
     times = (row.median, min(row.seconds), max(row.seconds), row.first)
     ratio = "" if row.ratio is None else f"{row.ratio:.2f}"
-    return (*name, *(f"{seconds:.4f}" for seconds in times), f"{row.events / row.median:,.0f}", ratio, "")
+    known = (f"{row.figures[figure]:,}" if figure in row.figures else "" for figure in figures)
+    return (*name, *(f"{seconds:.4f}" for seconds in times), f"{row.events / row.median:,.0f}", ratio, *known, "")
 
 
 def _aligned(column: str, cell: str, width: int) -> str:
@@ -68,7 +72,10 @@ def _library(name: str) -> str:
 
 
 def _commit() -> str:
-    commit, changes = _git("rev-parse", "--short", "HEAD"), _git("status", "--porcelain", "--untracked-files=no")
+    """Results that the same run has rewritten are no change of what it measures."""
+    others = (":(top)", ":(top,exclude)benchmarks/results")
+    commit = _git("rev-parse", "--short", "HEAD")
+    changes = _git("status", "--porcelain", "--untracked-files=no", "--", *others)
     return (commit or "unknown") + (" and uncommitted changes" if changes else "")
 
 

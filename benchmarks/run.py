@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--scale", choices=("tiny", "full"), default="full", help="tiny: only for the answers")
     parser.add_argument("--only", metavar="NAME", help="run one benchmark")
     parser.add_argument("--repeats", type=int, default=5, metavar="N", help="timed calls after the first (default: 5)")
-    parser.add_argument("--write", action="store_true", help="rewrite results/NAME.txt")
+    parser.add_argument("--write", action="store_true", help="rewrite results/NAME.txt and its plots")
     options = parser.parse_args(arguments)
     if options.write and options.scale == "tiny":
         parser.error("--write keeps times, and those of --scale tiny say nothing")
@@ -46,11 +46,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"wrong answer: {fault}\n", file=sys.stderr)
             wrong += 1
             continue
-        print(table(rows))
+        conclusion = benchmark.conclusion(rows)
+        print(table(rows, conclusion))
         if options.write:
             command = f"python -m benchmarks.run --only {benchmark.name} --repeats {options.repeats} --write"
             RESULTS.mkdir(exist_ok=True)
-            (RESULTS / f"{benchmark.name}.txt").write_text(report(command, rows), "utf-8")
+            (RESULTS / f"{benchmark.name}.txt").write_text(report(command, rows, conclusion), "utf-8")
+            for name, drawing in benchmark.plots(rows).items():
+                (RESULTS / f"{name}.svg").write_text(drawing, "utf-8")
     return 1 if wrong else 0
 
 

@@ -5,7 +5,7 @@ reads the same files in the same run. Every variant reads, matches and adds up a
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,12 +19,14 @@ from benchmarks.cases import TIME_LIMIT
 from benchmarks.compare.flink.flink_peer import FlinkJob, run_flink
 from benchmarks.expected import answer, seq3_next
 from benchmarks.measure import Scale, SelfTimed
+from benchmarks.sessions import spark
 
 NAME = "spark_parquet"
 EVENTS: dict[Scale, int] = {"tiny": 4_000, "full": 10_000_000}
 KEYS: dict[Scale, tuple[int, int]] = {"tiny": (10, 200), "full": (1_000, 100_000)}
 SHARES = {"3 %": 100, "all": 3}  # relevant events -> how many types there are
 IN_WINDOW = 10
+PARTITIONS = 8
 QUERY = "PATTERN SEQ(A a, B b, C c) WHERE [key] AND skip_till_next_match WITHIN {} INCLUSIVE"
 
 
@@ -35,27 +37,15 @@ class Input:
     wanted: tuple[int, int, int]  # matches, and the sums of their starts and ends
 
 
-@dataclass
+@dataclass(frozen=True)
 class Inputs:
-    """By number of keys and share; the session is started by the first call."""
+    """By number of keys and share."""
 
     inputs: dict[tuple[int, str], Input]
     events: int
-    partitions: int = 8
-    sessions: list[Any] = field(default_factory=list)
 
     def __len__(self) -> int:
         return self.events
-
-    @property
-    def spark(self) -> Any:
-        if not self.sessions:
-            from whenabouts.spark.session import local_session
-
-            session = local_session("benchmarks", cores=2, spark__sql__shuffle__partitions=self.partitions)
-            session.sparkContext.setLogLevel("ERROR")
-            self.sessions.append(session)
-        return self.sessions[0]
 
 
 def load(scale: Scale) -> Inputs:
@@ -83,7 +73,7 @@ def on_spark(size: int, share: str, inputs: Inputs) -> tuple[Input, tuple[int, i
     from pyspark.sql import functions as F  # noqa: N812
 
     chosen = inputs.inputs[size, share]
-    events = inputs.spark.read.parquet(str(chosen.folder))
+    events = spark(PARTITIONS).read.parquet(str(chosen.folder))
     matches = wa.query(QUERY.format(chosen.window)).match(events)
     (row,) = matches.agg(F.count(F.lit(1)), F.sum("start"), F.sum("end")).collect()
     return chosen, tuple(value or 0 for value in row)

@@ -1,6 +1,8 @@
 """The benchmark runner checks answers, and results say what they must."""
 
 import re
+import subprocess
+from dataclasses import replace
 from itertools import count
 
 import pytest
@@ -61,6 +63,41 @@ def test_results_have_a_header_and_aligned_columns():
     assert fast.split() == ["sums", "fast", "1,000", "0.2000", "0.1000", "0.5000", "3.0000", "5,000", "1.00"]
     assert peer.split(maxsplit=3) == ["sums", "peer", "1,000", "did not finish in 120 s"]
     assert titles.index("events/s") + len("events/s") == fast.index("5,000") + len("5,000")
+
+
+def test_the_commit_is_that_of_the_code_whatever_results_were_rewritten(monkeypatch, tmp_path):
+    results, code = tmp_path / "benchmarks/results/sums.txt", tmp_path / "benchmarks/report.py"
+    results.parent.mkdir(parents=True)
+    for file in (results, code):
+        file.write_text("old")
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b.example", "-c", "commit.gpgsign=false")
+    for command in (("init", "-q"), ("add", "-A"), (*identity, "commit", "-qm", "all")):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    monkeypatch.setattr(report, "__file__", str(code))
+    results.write_text("new")
+    assert re.search(r"^commit    [0-9a-f]{7,}$", report.report("", [Row("sums", "all", 1)]), re.MULTILINE)
+    code.write_text("new")
+    assert re.search(r"^commit .* and uncommitted changes$", report.report("", [Row("sums", "all", 1)]), re.MULTILINE)
+
+
+def test_figures_have_columns_and_conclusions_follow_the_table(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(run, "RESULTS", tmp_path)
+    told = replace(
+        benchmark(sum=sum, gone=absent),
+        figures=lambda answer: {"total": answer},
+        conclusion=lambda rows: f"{len(rows)} rows",
+        plots=lambda rows: {"sums_by_size": "<svg/>"},
+    )
+    monkeypatch.setattr(run, "found", lambda: iter([told]))
+    assert run.main(["--repeats", "1", "--write"]) == 0
+    written = (tmp_path / "sums.txt").read_text()
+    assert written.endswith(capsys.readouterr().out.rstrip("\n") + "\n")
+    titles, row, other, _, last = written.partition("\n\n")[2].splitlines()
+    assert titles.split()[-2:] == ["ratio", "total"]
+    assert row.split()[-1] == "499,500"
+    assert other.endswith("not installed")
+    assert last == "2 rows"
+    assert (tmp_path / "sums_by_size.svg").read_text() == "<svg/>"
 
 
 @pytest.fixture

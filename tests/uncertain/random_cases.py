@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from whenabouts.errors import QueryError
@@ -177,6 +177,12 @@ def random_uncertain_case(seed: int, limits: Limits = LINEAR) -> UncertainCase:
         except QueryError:  # a pattern that could match nothing
             continue
         return case
+
+
+def redrawn(case: UncertainCase, number: int, limits: Limits) -> UncertainCase:
+    """The same query over another table: compiling a query takes longer than most comparisons."""
+    rng = random.Random(f"{case.seed}, {number}")
+    return replace(case, events=_events(rng, limits, case.slots))
 
 
 def _case(rng: random.Random, limits: Limits, seed: int) -> UncertainCase:
