@@ -118,6 +118,15 @@ def test_rows_chosen_by_confidence_and_expected_totals(run, path):
     assert [row["n"] for row in done.rows] == [0.75]
 
 
+def test_a_way_of_evaluation(run, path):
+    rows = run("match", QUERY, path, *TICK, *INTERVALS, "--evaluation", "points").rows
+    assert rows == run("match", QUERY, path, *TICK, *INTERVALS).rows
+    assert "point-based, as asked" in run("explain", QUERY, path, *TICK, *INTERVALS, "--evaluation", "points").out
+    wrong = run("match", QUERY, path, *TICK, *INTERVALS, "--evaluation", "point")
+    assert wrong.code == 2
+    assert "did you mean" in wrong.err
+
+
 def test_bad_rows_say_why(run, path, tmp_path):
     run("match", QUERY, path, *TICK, *INTERVALS, "--bad-rows", tmp_path / "bad.jsonl")
     (bad,) = map(json.loads, (tmp_path / "bad.jsonl").read_text("utf-8").splitlines())

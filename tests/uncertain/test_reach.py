@@ -10,7 +10,7 @@ from tests.uncertain.chances import Case, arrays, random_case, with_groups
 from whenabouts.kernels.reference.forbidden import Region, outcome
 from whenabouts.kernels.signatures import compiled
 from whenabouts.kernels.uncertain.forbidden import Effort
-from whenabouts.kernels.uncertain.reach import NEVER, reaches
+from whenabouts.kernels.uncertain.reach import AT_ONCE, NEVER, reaches
 from whenabouts.kernels.uncertain.rules import rules
 from whenabouts.kernels.uncertain.signatures_forbidden import REACHES
 from whenabouts.kernels.uncertain.times import Regions
@@ -51,7 +51,7 @@ def agree(cases: list[Case], regions: list[list[Region]]) -> int:
                 continue
             possible += 1
             assert found == [tuple(node) for node in truth.nodes], case
-            assert (float("inf") if final[k] == NEVER else final[k]) == truth.final, (
+            assert {NEVER: float("inf"), AT_ONCE: float("-inf")}.get(int(final[k]), final[k]) == truth.final, (
                 case,
                 wanted,
                 truth.final,

@@ -41,3 +41,11 @@ def test_rows_of_dicts_have_it_too():
     rows = [{"id": i, "type": kind, "time": dt.datetime(2024, 1, i)} for i, kind in ((1, "A"), (2, "B"))]
     (row,) = wa.query("PATTERN SEQ(A a, B b, !(N n)) WHERE skip_till_any_match", error="1 h").match(rows)
     assert row["final_at"] == dt.datetime(9999, 12, 31)
+
+
+@pytest.mark.parametrize("shift", [0, -100])
+def test_final_before_the_epoch(shift):
+    events = [("A", 0, 1), ("B", 3, 5), ("B", 4, 6)]
+    rows = [{"type": kind, "lower": shift + low, "upper": shift + high} for kind, low, high in events]
+    found = wa.query("PATTERN SEQ(A a, B b) WITHIN 9", time=("lower", "upper"), id=None).match(rows)
+    assert [row["final_at"] for row in found] == [shift + 5, shift + 5]

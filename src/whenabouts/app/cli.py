@@ -80,6 +80,10 @@ Pmf = Annotated[
     str | None, typer.Option("--pmf", help="Column with lists of probabilities, one per tick or per equal part.")
 ]
 Granularity = Annotated[str | None, typer.Option(help="Length of a tick, such as '1 s' (default: the column's unit).")]
+Evaluation = Annotated[
+    str | None,
+    typer.Option(help="How to look for matches over uncertain time: auto, query_order, selectivity, any_state, points."),
+]
 InputFormat = Annotated[Format | None, typer.Option(help="Format of the inputs (default: by name, then by content).")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, errors too, and nothing else.")]
 
@@ -116,6 +120,7 @@ def match(  # noqa: PLR0913 - one per option
     shape: Shape = None,
     pmf: Pmf = None,
     granularity: Granularity = None,
+    evaluation: Evaluation = None,
     name: Annotated[str | None, typer.Option(help="Name of the pattern in the matches.")] = None,
     engine: Annotated[Engine, typer.Option(help="Where to match.")] = Engine.LOCAL,
     input_format: InputFormat = None,
@@ -136,7 +141,7 @@ def match(  # noqa: PLR0913 - one per option
     kind = _output_format(output, format, json=json)
     format_for(str(bad_rows)) if bad_rows else None
     times = _times(time=time, lower=lower, upper=upper, error=error, error_by=error_by, shape=shape, pmf=pmf)
-    limits = {"budget": budget, "max_matches": max_matches, "on_budget": on_budget}
+    limits = {"budget": budget, "max_matches": max_matches, "on_budget": on_budget, "evaluation": evaluation}
     q = asking.query_of(text, id=id, type=type, granularity=granularity, name=name, **times, **limits)
     with terminal.working("matching …"):
         outcome = asking.ask(asking.limited(q, limit), inputs, input_format, spark=engine is Engine.SPARK)
@@ -196,6 +201,7 @@ def explain(  # noqa: PLR0913 - one per option
     shape: Shape = None,
     pmf: Pmf = None,
     granularity: Granularity = None,
+    evaluation: Evaluation = None,
     input_format: InputFormat = None,
     json: Json = False,
 ) -> None:
@@ -205,7 +211,7 @@ def explain(  # noqa: PLR0913 - one per option
     if not inputs:
         raise typer.BadParameter("name a file of events: the plan depends on its columns (check needs none)")
     times = _times(time=time, lower=lower, upper=upper, error=error, error_by=error_by, shape=shape, pmf=pmf)
-    q = asking.query_of(text, id=id, type=type, granularity=granularity, **times)
+    q = asking.query_of(text, id=id, type=type, granularity=granularity, evaluation=evaluation, **times)
     plan = q.explain(asking.schema_of_inputs(inputs, input_format, q))
     terminal.answer({"query": str(q), "plan": plan})
     terminal.say(plan)

@@ -46,7 +46,7 @@ class Outcome(NamedTuple):
     first: int
     last: int
     nodes: tuple[Node, ...]
-    final: float  # no unseen event with this lower bound or a later one matters; -1: none ever does, inf: all may
+    final: float  # no unseen event with this lower bound or a later one matters; -inf: none ever does, inf: all may
 
 
 def outcome(
@@ -57,7 +57,7 @@ def outcome(
     regions: Sequence[Region] = (),
 ) -> Outcome | None:
     """The confidence of the chain and where it may lie; None if it cannot be a match."""
-    confidence, final = Fraction(0), -1.0
+    confidence, final = Fraction(0), float("-inf")
     reached: list[tuple[Node, ...]] = []
     for nodes, mass in placements(masses, chain, span):
         weight = mass * avoidance(masses, rows, nodes, span)
