@@ -82,7 +82,7 @@ Pmf = Annotated[
 Granularity = Annotated[str | None, typer.Option(help="Length of a tick, such as '1 s' (default: the column's unit).")]
 Evaluation = Annotated[
     str | None,
-    typer.Option(help="How to look for matches over uncertain time: auto, query_order, selectivity, any_state, points."),
+    typer.Option(help="How to evaluate uncertain times: auto, query_order, selectivity, any_state, points."),
 ]
 InputFormat = Annotated[Format | None, typer.Option(help="Format of the inputs (default: by name, then by content).")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, errors too, and nothing else.")]
