@@ -1,9 +1,10 @@
 """Truth at scale: a hundred thousand random questions over uncertain time, against every possible world in fractions.
 
 Each variant is a family of patterns, and each call compares other cases: QUERIES queries, each compiled once and asked
-of TABLES tables, in every order of evaluation in turn. Compared are the signatures, the ranges of all events, start and
-end, and the confidences to 1e-12. The column `events` counts the cases of one call, the last columns add up all calls:
-100,800 cases at full scale with the usual repeats. A mismatch is made small, printed with its seed, and fails the run.
+of TABLES tables, in every way of evaluation in turn; families of sets read closures as CLOSURE set does. Compared are
+the signatures, the ranges of all events, start and end, and the confidences to 1e-12. The column `events` counts the
+cases of one call, the last columns add up all calls: 151,200 cases at full scale with the usual repeats. A mismatch is
+made small, printed with its seed, and fails the run.
 """
 
 import multiprocessing
@@ -16,16 +17,23 @@ from time import perf_counter
 from typing import Any
 
 from benchmarks.measure import Row, Scale, SelfTimed
-from tests.uncertain.engines import answers, plan_for, same_confidences, table_of, truth
-from tests.uncertain.random_cases import PROFILES, UncertainCase, random_uncertain_case, redrawn
+from tests.uncertain.engines import answers, as_sets, plan_for, same_confidences, table_of, truth
+from tests.uncertain.random_cases import PROFILES, Limits, UncertainCase, random_uncertain_case, redrawn
 from whenabouts.engine import Plan
 from whenabouts.kernels.uncertain.run import Order
+from whenabouts.plan.bound import Bound
 
 NAME = "worlds"
 QUERIES: dict[Scale, int] = {"tiny": 1, "full": 70}  # of each family, in each call
 TABLES: dict[Scale, int] = {"tiny": 10, "full": 20}  # for each query
 MOST_WORLDS, MANY_WORLDS = 200, 1_000  # of a table; of the first table of each query
-ORDERS = (None, Order.QUERY, Order.SELECTIVITY, Order.ANY_STATE)
+ORDERS = (None, *Order)
+SETS = ("unordered", "any closures", "next closures", "negation", "shared classes", "linear")
+FAMILIES: dict[str, tuple[Limits, bool]] = {  # what is drawn, and whether closures are sets
+    **{name: (limits, False) for name, limits in PROFILES.items()},
+    **{f"{name}, sets": (replace(PROFILES[name], ordered=False, slots=with_closures), True)
+       for name, with_closures in ((n, (*PROFILES[n].slots, "closure")) for n in SETS)},
+}  # fmt: skip
 PROCESSES = 2
 FAMILY = 1_000_000  # the families' seeds are so far apart: many of them draw alike
 
@@ -46,6 +54,15 @@ class Tally:
 
 
 @dataclass(frozen=True)
+class Question:
+    """A query in one way of evaluation."""
+
+    plan: Plan
+    bound: Bound
+    order: Order | None
+
+
+@dataclass(frozen=True)
 class Sizes:
     queries: int
     tables: int
@@ -58,35 +75,39 @@ def load(scale: Scale) -> Sizes:
     return Sizes(QUERIES[scale], TABLES[scale])
 
 
-def compared(profile: str, seed: int, tables: int) -> Tally:
+def compared(family: str, seed: int, tables: int) -> Tally:
     """One query over its tables."""
-    many = replace(PROFILES[profile], worlds=MANY_WORLDS)
+    limits, sets = FAMILIES[family]
+    many = replace(limits, worlds=MANY_WORLDS)
     first = random_uncertain_case(seed, many)
-    plan = plan_for(first.bound)
+    bound = as_sets(first.bound) if sets else first.bound
+    plan = plan_for(bound)
     if plan is None:
         return Tally(cases=tables, refused=tables)
     tally = Tally()
     for number in range(tables):
         case = first if number == 0 else redrawn(first, number, replace(many, worlds=MOST_WORLDS))
-        tally += _judged(plan, case, f"{profile!r}, seed {seed}, table {number}", ORDERS[(seed + number) % len(ORDERS)])
+        order = ORDERS[(seed + number) % len(ORDERS)]
+        order = None if sets and order is Order.POINTS else order  # which is refused
+        tally += _judged(Question(plan, bound, order), case, f"{family!r}, seed {seed}, table {number}")
     return tally
 
 
-def _judged(plan: Plan, case: UncertainCase, name: str, order: Order | None) -> Tally:
-    fault, confidence = _fault(plan, case, order)
+def _judged(question: Question, case: UncertainCase, name: str) -> Tally:
+    fault, confidence = _fault(question, case)
     uncertain = sum(value < 1 for value in confidence.values())
     if not fault:
         return Tally(1, 0, len(confidence), uncertain)
-    small = _smallest(plan, case, order)
-    lines = (f"{name}, order {order}: {case.text}", *map(str, small.events), _fault(plan, small, order)[0])
+    small = _smallest(question, case)
+    lines = (f"{name}, order {question.order}: {case.text}", *map(str, small.events), _fault(question, small)[0])
     return Tally(1, 0, len(confidence), uncertain, 1, "\n  ".join(lines) + "\n")
 
 
-def _fault(plan: Plan, case: UncertainCase, order: Order | None) -> tuple[str, dict[Any, float]]:
+def _fault(question: Question, case: UncertainCase) -> tuple[str, dict[Any, float]]:
     """How the engine's answer differs from the truth, or nothing; and the truth."""
-    confidence, wanted = truth(case.bound, case.events)
+    confidence, wanted = truth(question.bound, case.events)
     try:
-        ours, found = answers(plan, table_of(case.events), order)
+        ours, found = answers(question.plan, table_of(case.events), question.order)
     except Exception as error:  # noqa: BLE001 - whatever it is, the reference had an answer
         return f"{type(error).__name__}: {error}", confidence
     if not same_confidences(ours, confidence):
@@ -94,30 +115,30 @@ def _fault(plan: Plan, case: UncertainCase, order: Order | None) -> tuple[str, d
     return "" if found == wanted else f"{found} instead of {wanted}", confidence
 
 
-def _smallest(plan: Plan, case: UncertainCase, order: Order | None) -> UncertainCase:
+def _smallest(question: Question, case: UncertainCase) -> UncertainCase:
     """The case without the events that the mismatch does not need."""
     for place in reversed(range(len(case.events))):
         fewer = replace(case, events=case.events[:place] + case.events[place + 1 :])
-        if fewer.events and _fault(plan, fewer, order)[0]:
+        if fewer.events and _fault(question, fewer)[0]:
             case = fewer
     return case
 
 
-def _called(profile: str, sizes: Sizes, times: int) -> Iterator[tuple[Tally, float]]:
+def _called(family: str, sizes: Sizes, times: int) -> Iterator[tuple[Tally, float]]:
     """Every call goes on with further seeds; its answer is the tally so far."""
     tally, spawn = Tally(), multiprocessing.get_context("spawn")
-    family = FAMILY * list(PROFILES).index(profile)
+    first = FAMILY * list(FAMILIES).index(family)
     with ProcessPoolExecutor(PROCESSES, mp_context=spawn) as pool:
         for call in range(times):
             start = perf_counter()
-            seeds = range(family + call * sizes.queries, family + (call + 1) * sizes.queries)
-            tally = sum(pool.map(partial(compared, profile, tables=sizes.tables), seeds), tally)
+            seeds = range(first + call * sizes.queries, first + (call + 1) * sizes.queries)
+            tally = sum(pool.map(partial(compared, family, tables=sizes.tables), seeds), tally)
             yield tally, perf_counter() - start
             counts = ", ".join(f"{count:,} {name}" for name, count in figures(tally).items())
-            print(f"{NAME}, {profile}: {counts}", file=sys.stderr, flush=True)
+            print(f"{NAME}, {family}: {counts}", file=sys.stderr, flush=True)
 
 
-VARIANTS = {profile: SelfTimed(partial(_called, profile)) for profile in PROFILES}
+VARIANTS = {family: SelfTimed(partial(_called, family)) for family in FAMILIES}
 
 
 def check(sizes: Sizes, tally: Tally) -> None:

@@ -39,12 +39,14 @@ def test_a_missing_match_and_a_wrong_confidence_are_noticed():
 
 
 def test_every_family_is_compared_with_the_worlds():
-    tallies = {family: worlds.compared(family, seed=7, tables=4) for family in ("next", "negation")}
+    tallies = {
+        family: worlds.compared(family, seed=7, tables=4) for family in ("next", "negation", "next closures, sets")
+    }
     for tally in tallies.values():
         worlds.check(worlds.load("tiny"), tally)
         assert (tally.cases, tally.refused, tally.mismatches) == (4, 0, 0)
         assert 0 < tally.uncertain <= tally.matches
-    assert list(worlds.VARIANTS) == list(worlds.PROFILES)
+    assert list(worlds.VARIANTS) == list(worlds.FAMILIES)
 
 
 def test_a_mismatch_is_made_small_and_named(monkeypatch):

@@ -19,8 +19,8 @@ from whenabouts.kernels.uncertain.grid import CROWD, Grid, add_cell, new_grid, n
 from whenabouts.kernels.uncertain.rules import NODES, WIDE
 from whenabouts.kernels.uncertain.straight import Square, new_square
 from whenabouts.kernels.uncertain.sweep import BITS, Desk, focus, is_bit, new_desk, sole_member, sweep
+from whenabouts.kernels.uncertain.windowed import TOO_MUCH
 
-TOO_MUCH = 1e300  # work of what cannot be done
 SQUARE = 512  # ticks of an instant up to which steps are made tick by tick with arrays over all ticks
 
 
@@ -39,7 +39,7 @@ def prepare(chains, forbidders):
     instants, disturbers = largest(chains, forbidders)
     return new_layout(instants, disturbers), Tools(
         new_desk(64, 256, disturbers, 1), new_grid(64, 256, 1), new_grid(64, 256, 1), new_grid(64, 256, 1),
-        new_square(instants, disturbers, 1),
+        new_square(instants, 1),
     )  # fmt: skip
 
 
@@ -63,9 +63,9 @@ def roomy(tools, cuts, nodes, rows):
 @njit
 def wide_square(square, ticks):
     """The square, or another one with room for so many ticks."""
-    if ticks <= square.line.size:
+    if ticks <= square.sums.size:
         return square
-    return new_square(square.mass.shape[0] - 1, square.ahead.shape[0] - 1, 2 * ticks)
+    return new_square(square.mass.shape[0] - 1, 2 * ticks)
 
 
 @njit

@@ -38,7 +38,7 @@ from whenabouts.kernels.uncertain.sampling import estimate
 from whenabouts.kernels.uncertain.straight import is_straight, new_square, straight
 from whenabouts.kernels.uncertain.sweep import focus
 from whenabouts.kernels.uncertain.times import BOUNDED, ESTIMATED, EXACT
-from whenabouts.kernels.uncertain.windowed import all_starts, square_work
+from whenabouts.kernels.uncertain.windowed import all_starts, windowed_work
 
 FREE, HARD = 3, 4  # what else than EXACT, BOUNDED or ESTIMATED a chain may be; see quick_confidences
 REFUSED = 1e9
@@ -77,7 +77,7 @@ def quick_confidences(times, chains, forbidders, span, effort):
     size = chains.ends.size
     value, what = np.zeros(size), np.full(size, HARD, np.uint8)
     instants, disturbers = largest(chains, forbidders)
-    layout, square = new_layout(instants, disturbers), new_square(instants, disturbers, 1)
+    layout, square = new_layout(instants, disturbers), new_square(instants, 1)
     for m in range(size):
         what[m] = FREE
         if forbidders.ends[m] == first_of(forbidders.ends, m):
@@ -92,7 +92,7 @@ def quick_confidences(times, chains, forbidders, span, effort):
                 square = wide_square(square, most_ticks(layout, count))
                 if is_straight(layout, count, n, span):
                     value[m], what[m] = straight(times, chains, m, layout, count, n, span, square), EXACT
-                elif square_work(layout, count, n) < effort.work:
+                elif span >= 0 and windowed_work(layout, count, n) < effort.work:
                     value[m], what[m] = all_starts(times, chains, m, layout, count, n, span, square), EXACT
     return value, what
 
@@ -121,7 +121,7 @@ def judge(times, chains, forbidders, m, layout, count, span, rules, effort, tool
         tools = roomy(tools, cuts_needed(times, chains, m, layout, n), 0, 0)
         nodes = cut(times, chains, m, layout, count, n, tools.desk.cuts, span)
     alone, freely, rows, costs = choose(layout, tools.desk.cuts, count, n, span, dense)
-    if simple and alone > layout.lo[0] and effort.square * square_work(layout, count, n) < min(costs, effort.work):
+    if simple and alone > layout.lo[0] and effort.square * windowed_work(layout, count, n) < min(costs, effort.work):
         focus(layout, n, count, False)
         tools = with_square(tools, most_ticks(layout, count))
         return all_starts(times, chains, m, layout, count, n, span, tools.square), 0.0, EXACT, tools

@@ -14,23 +14,23 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from whenabouts.kernels.program import F64
-from whenabouts.kernels.types import aside
+from whenabouts.kernels.program import F64, I64
+from whenabouts.kernels.types import aside, leaf
 from whenabouts.kernels.uncertain.envelope import AT, BEFORE, BEHIND, EARLIER, LATER, ONWARD, UPTO
 from whenabouts.kernels.uncertain.sweep import sole_member
 
-SETS = 6  # disturbers between two instants beyond which pairs of instants are cheaper
+SETS = 6  # disturbers between two instants beyond which their sets are too many
+CROWD = 24  # and beyond which they are not written down
 
 
 class Square(NamedTuple):
     """Working memory: ticks are counted from the first one of their instant."""
 
     mass: F64  # [instant, tick]: of the event, and of the disturbers that depend on this instant alone
-    ahead: F64  # [disturber, tick of the source]
-    behind: F64  # [disturber, tick of the target]
-    rows: F64  # [first instant, tick of the source]
-    other: F64  # [first instant, tick of the target]
-    line: F64
+    ahead: F64  # [instant, disturber between it and the one before, tick of the source]
+    behind: F64  # [instant, disturber, tick of the target]
+    crossing: I64  # [instant]: how many there are
+    lines: F64  # [instant, tick]
     sums: F64
     sets: F64  # [set of disturbers, tick of the source]
     running: F64  # [set]: summed over the ticks so far
@@ -38,12 +38,21 @@ class Square(NamedTuple):
 
 
 @njit
-def new_square(instants, disturbers, ticks):
+def new_square(instants, ticks):
+    i = instants + 1
     return Square(
-        np.empty((instants + 1, ticks)), np.empty((disturbers + 1, ticks)), np.empty((disturbers + 1, ticks)),
-        np.empty((ticks, ticks)), np.empty((ticks, ticks)), np.empty(ticks), np.empty(ticks),
-        np.empty((1 << SETS, ticks)), np.empty(1 << SETS), np.empty(1 << SETS),
+        np.empty((i, ticks)), np.empty((i, CROWD, ticks)), np.empty((i, CROWD, ticks)), np.zeros(i, np.int64),
+        np.empty((i, ticks)), np.empty(ticks), np.empty((1 << SETS, ticks)), np.empty(1 << SETS), np.empty(1 << SETS),
     )  # fmt: skip
+
+
+@leaf
+def crossings(layout, n, i):
+    """How many disturbers depend on instants i-1 and i."""
+    crossing = 0
+    for x in range(n):
+        crossing += layout.head[x] == i - 1 and layout.tail[x] == i
+    return crossing
 
 
 @aside
@@ -52,10 +61,7 @@ def is_straight(layout, count, n, span):
     if 0 <= span < layout.hi[count - 1] - layout.lo[0]:
         return False
     for i in range(1, count):
-        crossing = 0
-        for x in range(n):
-            crossing += layout.head[x] == i - 1 and layout.tail[x] == i
-        if crossing > SETS:
+        if crossings(layout, n, i) > SETS:
             return False
     return True
 
@@ -63,11 +69,9 @@ def is_straight(layout, count, n, span):
 @aside
 def straight(times, chains, m, layout, count, n, span, square):
     """The confidence of a chain of single events for which `is_straight`, without disturbers that need a bit."""
-    masses(times, layout, sole_member(chains, m, layout.node[0]), n, 0, span + 1, square.line, square.mass[0])
+    line_up(times, chains, m, layout, count, n, span + 1, square)
     for i in range(1, count):
-        crossing = line_up(times, layout, n, i, span + 1, square)
-        masses(times, layout, sole_member(chains, m, layout.node[i]), n, i, span + 1, square.line, square.mass[i])
-        step_by_sets(layout, square, i, crossing)
+        step_by_sets(layout, square, i, square.mass[i - 1], 0, square.mass[i], layout.hi[i] - layout.lo[i] + 1)
     total = 0.0
     for q in range(layout.hi[count - 1] - layout.lo[count - 1] + 1):
         total += square.mass[count - 1, q]
@@ -75,41 +79,64 @@ def straight(times, chains, m, layout, count, n, span, square):
 
 
 @aside
-def step_by_sets(layout, square, i, crossing):
-    """Multiply the masses of instant i by the sum over all instants before it; square.mass[i-1] holds their weights."""
-    sources, ticks = layout.hi[i - 1] - layout.lo[i - 1] + 1, layout.hi[i] - layout.lo[i] + 1
-    sets, early, sums = square.sets, square.mass[i - 1], square.running
-    for r in range(sources):
+def step_by_sets(layout, square, i, early, begin, late, ticks):
+    """Multiply the first `ticks` masses of instant i by the sum over all instants before it.
+
+    `early` holds the weights of instant i-1, from tick `begin` on.
+    """
+    sources, crossing, sets, sums = (
+        layout.hi[i - 1] - layout.lo[i - 1] + 1,
+        square.crossing[i],
+        square.sets,
+        square.running,
+    )
+    for r in range(begin, sources):
         sets[0, r] = early[r]
     for k in range(crossing):
-        ahead = square.ahead[k]
+        ahead = square.ahead[i, k]
         for s in range(1 << k):
             have, more = sets[s], sets[s + (1 << k)]
-            for r in range(sources):
+            for r in range(begin, sources):
                 more[r] = have[r] * ahead[r]
-    shift, late = layout.lo[i] - layout.lo[i - 1], square.mass[i]
     for s in range(1 << crossing):
         sums[s] = 0.0
-    r = 0
+    r, shift = begin, layout.lo[i] - layout.lo[i - 1]
     for q in range(ticks):
         while r < sources and r < q + shift:
             for s in range(1 << crossing):
                 sums[s] += sets[s, r]
             r += 1
-        late[q] *= closed_sets(square, crossing, q)
+        late[q] *= closed_sets(square, i, crossing, q)
 
 
 @aside
-def closed_sets(square, crossing, q):
+def closed_sets(square, i, crossing, q):
     """The sum over all sets of their running sum times the masses, from tick q on, of the disturbers not in them."""
     terms = square.terms
     for s in range(1 << crossing):
         terms[s] = square.running[s]
     for k in range(crossing - 1, -1, -1):
-        behind = square.behind[k, q]
+        behind = square.behind[i, k, q]
         for s in range(1 << k):
             terms[s] = terms[s] * behind + terms[s + (1 << k)]
     return terms[0]
+
+
+@aside
+def line_up(times, chains, m, layout, count, n, window, square):
+    """Write down all masses, and those of the disturbers between two instants, ahead and behind."""
+    for i in range(count):
+        masses(times, layout, sole_member(chains, m, layout.node[i]), n, i, window, square.lines[i], square.mass[i])
+        crossing = 0
+        for x in range(n):
+            if i > 0 and layout.head[x] == i - 1 and layout.tail[x] == i:
+                e = layout.event[x]
+                lo, ticks = layout.lo[i - 1], layout.hi[i - 1] - layout.lo[i - 1] + 1
+                places_over(times, e, layout.places[x, i - 1], lo, ticks, window, square.ahead[i, crossing])
+                lo, ticks = layout.lo[i], layout.hi[i] - layout.lo[i] + 1
+                places_over(times, e, layout.places[x, i], lo, ticks, window, square.behind[i, crossing])
+                crossing += 1
+        square.crossing[i] = crossing
 
 
 @aside
@@ -122,19 +149,6 @@ def masses(times, layout, e, n, i, window, line, out):
             places_over(times, layout.event[x], layout.places[x, i], lo, ticks, window, line)
             for q in range(ticks):
                 out[q] *= line[q]
-
-
-@aside
-def line_up(times, layout, n, i, window, square):
-    """Masses of the disturbers between instants i-1 and i, ahead and behind; returns how many there are."""
-    crossing = 0
-    for x in range(n):
-        if layout.head[x] == i - 1 and layout.tail[x] == i:
-            for j, out in ((i - 1, square.ahead[crossing]), (i, square.behind[crossing])):
-                lo, ticks = layout.lo[j], layout.hi[j] - layout.lo[j] + 1
-                places_over(times, layout.event[x], layout.places[x, j], lo, ticks, window, out)
-            crossing += 1
-    return crossing
 
 
 @aside

@@ -1,128 +1,137 @@
-"""The confidence of one chain of few ticks whose window binds, for all its first instants at once.
+"""The confidence of one chain of few ticks whose window binds, first instants from the last one downwards.
 
-Problem: which last instants are allowed depends on the first one, so the first is held fixed and the sweep repeated for
-each. Idea: where every disturber depends on one instant or on two neighbours, the factors of a step are the same for
-all first instants. They are made once (`straight`), and a step carries one row of values per first instant; at the last
-step, rows added up from the latest first instant downwards are the sum over all that its window allows.
+Problem: which last instants are allowed depends on the first one, and a sweep for each first instant is slow. Idea: a
+last instant t that the window cuts allows the first instants from t - span on. Going down, the weights of the instant
+before the last are added up over the first instants so far; each last instant is closed when its bound is reached, and
+those that the window does not cut are closed together at the end. Where every disturber depends on one instant or on
+two neighbours, the factors of all steps are made once (`straight`).
 Invariant: only sums and products of masses. Reference: spec of imprecise time, 3.3.
 """
 
 from __future__ import annotations
 
-from whenabouts.kernels.types import aside
-from whenabouts.kernels.uncertain.straight import line_up, masses
-from whenabouts.kernels.uncertain.sweep import sole_member
+from whenabouts.kernels.types import aside, leaf
+from whenabouts.kernels.uncertain.straight import CROWD, SETS, crossings, line_up, step_by_sets
+
+TOO_MUCH = 1e300  # work of what cannot be done
 
 
 @aside
-def square_work(layout, count, n):
-    """About how many products `all_starts` needs."""
-    rows, total = layout.hi[0] - layout.lo[0] + 1.0, 0.0
+def windowed_work(layout, count, n):
+    """About how many products `all_starts` needs; TOO_MUCH if a step has too many disturbers."""
+    total = 0.0
     for i in range(1, count):
-        pairs = 0.5 * (layout.hi[i - 1] - layout.lo[i - 1] + 1.0) * (layout.hi[i] - layout.lo[i] + 1.0)
-        factors = 2.0 + (rows if 1 < i < count - 1 else 0.0)
-        for x in range(n):
-            factors += layout.head[x] == i - 1 and layout.tail[x] == i
-        total += pairs * factors
-    return total
+        crossing, ticks = crossings(layout, n, i), layout.hi[i] - layout.lo[i] + 1.0
+        inner = 1 < i < count - 1
+        if crossing > (SETS if inner else CROWD):
+            return TOO_MUCH
+        total += ticks * (4.0 * (1 << crossing) if inner else 1.0 + crossing)
+    return total * (layout.hi[0] - layout.lo[0] + 1.0)
 
 
 @aside
 def all_starts(times, chains, m, layout, count, n, span, square):
     """The confidence of a chain of two or more single events, without disturbers that need a bit."""
-    for i in range(count):
-        e = sole_member(chains, m, layout.node[i])
-        masses(times, layout, e, n, i, span + 1, square.line, square.mass[i])
-    rows, other = square.rows, square.other
-    for i in range(1, count):
-        crossing = line_up(times, layout, n, i, span + 1, square)
-        if i == count - 1:
-            break
-        if i == 1:
-            first_step(layout, crossing, square, rows)
-        else:
-            next_step(layout, crossing, square, i, rows, other, span)
-            rows, other = other, rows
-    return last_step(layout, crossing, square, count, rows, span)
-
-
-@aside
-def first_step(layout, crossing, square, rows):
-    """From each first instant to instant 1."""
-    ticks, shift = layout.hi[1] - layout.lo[1] + 1, layout.lo[0] + 1 - layout.lo[1]
-    for b in range(layout.hi[0] - layout.lo[0] + 1):
-        begin = min(max(b + shift, 0), ticks)
-        rows[b, :begin] = 0.0
-        row = rows[b, begin:ticks]
-        scale(row, square.mass[0, b], square.mass[1, begin:ticks])
-        for k in range(crossing):
-            if square.ahead[k, b] < 1.0:
-                times_sum(row, square.ahead[k, b], square.behind[k, begin:ticks])
-
-
-@aside
-def next_step(layout, crossing, square, i, rows, other, span):
-    """From instant i-1 to instant i, for each first instant."""
-    ticks, shift = layout.hi[i] - layout.lo[i] + 1, layout.lo[i - 1] + 1 - layout.lo[i]
-    starts = layout.hi[0] - layout.lo[0] + 1
-    other[:starts, :ticks] = 0.0
-    for r in range(layout.hi[i - 1] - layout.lo[i - 1] + 1):
-        begin = min(max(r + shift, 0), ticks)
-        line = square.line[begin:ticks]
-        scale(line, 1.0, square.mass[i, begin:ticks])
-        for k in range(crossing):
-            if square.ahead[k, r] < 1.0:
-                times_sum(line, square.ahead[k, r], square.behind[k, begin:ticks])
-        for b in range(min(starts, layout.lo[i - 1] + r - layout.lo[0])):
-            if rows[b, r] != 0.0:
-                end = min(ticks, layout.lo[0] + b + span - layout.lo[i] + 1)
-                add_scaled(other[b, begin : max(begin, end)], rows[b, r], line)
-
-
-@aside
-def last_step(layout, crossing, square, count, rows, span):
-    """The sum over the last instants, and over all before them that the window allows."""
-    i = count - 1
-    first, before, lo = layout.lo[0], layout.lo[i - 1], layout.lo[i]
-    starts, sources = layout.hi[0] - first + 1, layout.hi[i - 1] - before + 1
-    if i > 1:
-        for b in range(starts - 2, -1, -1):
-            add_scaled(rows[b, :sources], 1.0, rows[b + 1, :sources])
-    square.sums[:sources] = 0.0
-    for q in range(layout.hi[i] - lo + 1):
-        b = max(lo + q - span - first, 0)
-        if b >= starts:
-            break
-        begin = min(max(first + b + (i > 1) - before, 0), sources)
-        end = max(begin, min(lo + q - before, sources))
-        line = square.line[begin:end]
-        scale(line, square.mass[i, q], rows[b, begin:end] if i > 1 else square.mass[0, begin:end])
-        for k in range(crossing):
-            if square.behind[k, q] < 1.0:
-                times_sum(line, square.behind[k, q], square.ahead[k, begin:end])
-        add_scaled(square.sums[begin:end], 1.0, line)
+    line_up(times, chains, m, layout, count, n, span + 1, square)
+    last, before = count - 1, count - 2
+    sources, ticks = layout.hi[before] - layout.lo[before] + 1, layout.hi[last] - layout.lo[last] + 1
+    so_far, sums = square.lines[last], square.sums
+    for r in range(sources):
+        so_far[r] = sums[r] = 0.0
+    shift = layout.lo[last] - layout.lo[before]
+    for b in range(layout.hi[0] - layout.lo[0], -1, -1):
+        begin = add_start(layout, square, before, b, so_far)
+        q = layout.lo[0] + b + span - layout.lo[last]
+        if b > 0 and 0 <= q < ticks:
+            end = max(begin, min(sources, q + shift))
+            add_product(
+                sums[begin:end], square.mass[last, q], so_far[begin:end], square.behind[last], q, square.ahead[last],
+                begin, square.crossing[last], square.lines[0],
+            )  # fmt: skip
     total = 0.0
     for r in range(sources):
-        total += square.sums[r]
+        total += sums[r]
+    return total + uncut(layout, square, last, min(ticks, layout.lo[0] + span - layout.lo[last] + 1))
+
+
+@leaf
+def add_start(layout, square, before, b, so_far):
+    """Add the weights, at the instant before the last, of first instant b; returns the first tick they reach."""
+    if before == 0:
+        so_far[b] += square.mass[0, b]
+        return b
+    ticks = layout.hi[1] - layout.lo[1] + 1
+    begin = min(max(layout.lo[0] + b + 1 - layout.lo[1], 0), ticks)
+    out = so_far if before == 1 else square.lines[1]
+    if before > 1:
+        for r in range(begin, ticks):
+            out[r] = 0.0
+    add_product(
+        out[begin:ticks], square.mass[0, b], square.mass[1, begin:ticks], square.ahead[1], b, square.behind[1], begin,
+        square.crossing[1], square.lines[0],
+    )  # fmt: skip
+    for i in range(2, before + 1):
+        out, ticks = square.lines[i], layout.hi[i] - layout.lo[i] + 1
+        for q in range(ticks):
+            out[q] = square.mass[i, q]
+        step_by_sets(layout, square, i, square.lines[i - 1], begin, out, ticks)
+        begin = min(max(layout.lo[i - 1] + begin + 1 - layout.lo[i], 0), ticks)
+    if before > 1:
+        for q in range(begin, ticks):
+            so_far[q] += out[q]
+    return begin
+
+
+@aside
+def uncut(layout, square, last, ticks):
+    """The sum over the last instants that allow every first one."""
+    total, early, late = 0.0, square.lines[last], square.mass[last]
+    if square.crossing[last] <= SETS:
+        step_by_sets(layout, square, last, early, 0, late, ticks)
+        for q in range(ticks):
+            total += late[q]
+        return total
+    sources, sums = layout.hi[last - 1] - layout.lo[last - 1] + 1, square.sums
+    for r in range(sources):
+        sums[r] = 0.0
+    for q in range(ticks):
+        end = max(0, min(sources, q + layout.lo[last] - layout.lo[last - 1]))
+        add_product(
+            sums[:end], late[q], early[:end], square.behind[last], q, square.ahead[last], 0, square.crossing[last],
+            square.lines[0],
+        )  # fmt: skip
+    for r in range(sources):
+        total += sums[r]
     return total
 
 
-# --- lines of numbers: loops from 0 over whole views are what the compiler does several at once -----------------------
+@leaf
+def add_product(out, factor, line, scalars, column, vectors, begin, crossing, spare):
+    """out += factor * line * the product over k of scalars[k, column] + vectors[k, begin:].
 
-
-@aside
-def scale(out, factor, line):
-    for q in range(out.size):
-        out[q] = factor * line[q]
-
-
-@aside
-def times_sum(out, term, line):
-    for q in range(out.size):
-        out[q] *= term + line[q]
-
-
-@aside
-def add_scaled(out, factor, line):
-    for q in range(out.size):
-        out[q] += factor * line[q]
+    Loops from 0 over whole views are what the compiler does several at once.
+    """
+    if factor == 0.0:
+        return
+    size, left, only = out.size, 0, 0
+    for k in range(crossing):
+        if scalars[k, column] < 1.0:
+            left, only = left + 1, k
+    if left == 0:
+        for r in range(size):
+            out[r] += factor * line[r]
+    elif left == 1:
+        scalar, vector = scalars[only, column], vectors[only, begin : begin + size]
+        for r in range(size):
+            out[r] += factor * line[r] * (scalar + vector[r])
+    else:
+        work = spare[:size]
+        for r in range(size):
+            work[r] = factor * line[r]
+        for k in range(crossing):
+            scalar, vector = scalars[k, column], vectors[k, begin : begin + size]
+            if scalar < 1.0:
+                for r in range(size):
+                    work[r] *= scalar + vector[r]
+        for r in range(size):
+            out[r] += work[r]
