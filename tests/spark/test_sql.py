@@ -48,6 +48,18 @@ def test_same_rows_as_match(spark, events, text):
     assert comparable(collected(answer)) == comparable(local)
 
 
+def test_uncertain_time(spark, events):
+    """The columns of the intervals are named one by one; everything else is as for wa.query."""
+    text = TEXT.replace("B+ b[]", "B b").replace("b[i]", "b") + " CONFIDENCE > 0.2"
+    local = as_rows(wa.query(text, type="kind", time="at", error="90 s", granularity="1 min").run(EVENTS).matches)
+    assert local
+    options = "type => 'kind', time => 'at', error => '90 s', granularity => '1 min', evaluation => 'any_state'"
+    answer = spark.sql(f"SELECT * FROM match_pattern('{text}', {events}, {options})")  # noqa: S608 - a test
+    assert comparable(collected(answer)) == comparable(local)
+    with pytest.raises(AnalysisException, match="one end of the intervals is missing"):
+        spark.sql(f"SELECT * FROM match_pattern('{text}', {events}, type => 'kind', lower => 'at')")  # noqa: S608
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

@@ -30,7 +30,7 @@ from whenabouts.spark.batch import columns_read, compiled_on, one_task
 from whenabouts.spark.schema import quoted, spark_schema
 
 NAME = "match_pattern"
-OPTIONS = ("id", "type", "time", "granularity")
+OPTIONS = ("id", "type", "time", "lower", "upper", "error", "shape", "pmf", "granularity", "evaluation")
 BUCKETS = 256  # partitions of keys: each is one call of the kernel
 HELD = 10_000  # rows kept as Python objects before they become an Arrow batch
 
@@ -82,7 +82,7 @@ def analyze(pattern: AnalyzeArgument, events: AnalyzeArgument, options: Mapping[
         raise SchemaError("schema", f"the second argument of {NAME} is a table", hint=f"{NAME}('…', TABLE(events))")
     named = {name: _option(name, argument) for name, argument in options.items()}
     assert isinstance(events.dataType, st.StructType)  # noqa: S101 - a table has columns
-    plan, arrow = compiled_on(engine.query(pattern.value, **named), events.dataType)  # type: ignore[arg-type]
+    plan, arrow = compiled_on(_query(pattern.value, named), events.dataType)
     read = [events.dataType[name] for name in _read(plan, arrow)]
     keys = ", ".join(quoted(k) for k in plan.bound.key)
     whole = one_task(plan) is not None
@@ -113,6 +113,17 @@ def _option(name: str, argument: AnalyzeArgument) -> str:
     return argument.value
 
 
+def _query(text: str, options: Mapping[str, str]) -> engine.PatternQuery:
+    """The query; lower and upper are the two columns of an interval."""
+    given: dict[str, Any] = dict(options)
+    ends = [given.pop(name, None) for name in ("lower", "upper")]
+    if None not in ends:
+        given["time"] = tuple(ends)
+    elif any(ends):
+        raise QueryError("type-mismatch", "one end of the intervals is missing", hint="lower => '…', upper => '…'")
+    return engine.query(text, **given)
+
+
 def _read(plan: engine.Plan, arrow: pa.Schema) -> list[str]:
     """The columns a partition reads: nothing is filtered before."""
     names = {*columns_read(plan, plan.lowered.program.placement.filters, arrow), plan.bound.schema.roles.type}
@@ -123,7 +134,8 @@ class Buffer:
     """The rows of one partition, as Arrow batches."""
 
     def __init__(self, analysis: Analysis) -> None:
-        query = engine.query(analysis.text, **analysis.options)  # type: ignore[arg-type]
+        query = _query(analysis.text, analysis.options)
+        self.order = query.options.evaluation
         self.plan, self.arrow = compiled_on(query, analysis.table)
         self.budget = query.options.budget
         self.rows: list[Any] = []
@@ -145,7 +157,7 @@ class Buffer:
         """The matches of the partition as rows."""
         self._pack()
         table = pa.Table.from_batches(self.batches).combine_chunks()
-        found, _, _ = engine.match_table(self.plan, table, self.budget)
+        found, _, _ = engine.match_table(self.plan, table, self.budget, order=self.order)
         for batch in found.to_batches(max_chunksize=HELD):
             maps = [pa.types.is_map(f.type) for f in batch.schema]
             for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
