@@ -185,7 +185,7 @@ def resolver(bound: Bound, table: pa.Table, rows: I64) -> Any:
     def resolve(attribute: ex.Attribute) -> Any:
         name = attribute.name or ""
         if name not in taken:
-            taken[name] = plain(_column(table, name, rows, everything=everything), bound.schema.columns[name].dtype)
+            taken[name] = plain(_column(table, name, rows, everything=everything), bound.schema.columns[name])
         return taken[name]
 
     return resolve
@@ -235,13 +235,11 @@ def _codes_of(column: Any) -> I64:
 
 
 def _ticks(bound: Bound, table: pa.Table, rows: I64) -> I64:
-    column = table.column(bound.schema.roles.lower)
-    if pa.types.is_date(column.type):
-        column = column.cast(pa.timestamp("s"))
+    column = plain(table.column(bound.schema.roles.lower), bound.schema.time)
     if column.null_count == 0 and _all_in_order(rows, table):
-        time = np.asarray(column.cast(pa.int64()).combine_chunks())
+        time = np.asarray(column.combine_chunks())
     else:
-        time = np.asarray(pc.fill_null(column.cast(pa.int64()), 0))[rows]
+        time = np.asarray(pc.fill_null(column, 0))[rows]
     time = np.array(time, np.int64)  # Arrow memory is read-only, and the kernels take one kind of array
     return time // bound.tick if bound.tick > 1 else time
 
@@ -318,7 +316,7 @@ def _matrices(bound: Bound, program: Program, table: pa.Table, rows: I64) -> tup
         if isinstance(value, pa.ChunkedArray):
             value = value.combine_chunks()
         if d.dtype is DType.FLOAT:
-            floats[d.slot] = np.asarray(pc.fill_null(value.cast(pa.float64()), np.nan))
+            floats[d.slot] = np.asarray(pc.fill_null(value.cast(pa.float64(), safe=False), np.nan))
         elif d.dtype is DType.STRING:
             texts.append((d.slot, value))
         else:

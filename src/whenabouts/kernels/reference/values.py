@@ -38,6 +38,7 @@ from whenabouts.plan.expressions import (
     Pick,
     attributes,
 )
+from whenabouts.plan.units import unit_of
 
 Value: TypeAlias = int | float | str | bool | None
 Event: TypeAlias = Mapping[str, Any]
@@ -249,7 +250,8 @@ def _aggregate(expr: Aggregate, scope: Scope) -> Value:
 
 
 def _call(expr: Call, scope: Scope) -> Value:
-    result: Value = call(expr.function, [evaluate(a, scope) for a in expr.arguments], scope.schema.time_unit)
+    unit = unit_of(expr, scope.schema)
+    result: Value = call(expr.function, [evaluate(a, scope) for a in expr.arguments], unit)
     return result
 
 

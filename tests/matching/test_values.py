@@ -1,0 +1,121 @@
+"""Computed values: the unit and zone of what they come from, whole numbers beyond 2**53, keys that are equal in SQL."""
+
+import datetime as dt
+
+import pyarrow as pa
+import pytest
+
+import whenabouts as wa
+from whenabouts.errors import WhenaboutsError
+
+UNITS = pa.table(
+    {
+        "type": ["A", "A", "B"],
+        "time": pa.array([1, 2, 3], pa.timestamp("us", "Europe/Berlin")),
+        "took": pa.array([1000, 2000, 3000], pa.duration("ms")),
+        "when": pa.array([1704067200, 1704100000, 1704240000], pa.timestamp("s")),
+        "day": pa.array([1, 2, 3], pa.date32()),
+    }
+)
+BIG = 2**53 + 1
+PAIR = "PATTERN SEQ(A a, B b) "
+
+
+def pairs(**columns):
+    """An A and a B with these columns."""
+    return pa.table({"type": ["A", "B"], "time": [1, 2], **columns})
+
+
+def returned(text, table):
+    """The RETURN items of the first match, by the A at time 1."""
+    row = wa.query(text).match(table)
+    own = ("match_id", "pattern", "start", "end", "confidence", "events")
+    return row.select([n for n in row.column_names if n not in own]).slice(0, 1)
+
+
+def test_computed_durations_and_times_count_what_their_columns_count():
+    found = returned(
+        "PATTERN SEQ(A+ a[], B b) RETURN max(a[].took) AS m, sum(a[].took) AS s, b.took * 2 AS d, "
+        "b.took - a[1].took AS e, max(a[].when) AS w, b.when - a[1].when AS x, b.took + 500 ms AS p, "
+        "max(a[].day) AS day, hour(max(a[].when)) AS h",
+        UNITS,
+    )
+    seconds = dt.timedelta(seconds=1)
+    assert found.to_pylist() == [
+        {
+            "m": 2 * seconds,
+            "s": 3 * seconds,
+            "d": 6 * seconds,
+            "e": 2 * seconds,
+            "w": dt.datetime(2024, 1, 1, 9, 6, 40),
+            "x": 172800 * seconds,
+            "p": 3.5 * seconds,
+            "day": dt.datetime(1970, 1, 3),
+            "h": 9,
+        }
+    ]
+    assert found.schema.field("x").type == pa.duration("s")
+
+
+def test_totals_count_what_their_columns_count():
+    found = returned("PATTERN SEQ(A a, B b) RETURN TOTAL sum(b.took) AS s, max(b.when) AS w, min(a.time) AS t", UNITS)
+    assert found.schema.field("s").type == pa.duration("ms")
+    assert found.schema.field("t").type == UNITS.schema.field("time").type
+    (row,) = found.to_pylist()
+    assert row["s"] == dt.timedelta(seconds=6)
+    assert row["w"] == UNITS["when"][2].as_py()
+
+
+def test_computed_times_keep_the_zone_of_their_column():
+    found = returned("PATTERN SEQ(A+ a[], B b) RETURN b.time + 1 h AS later, max(a[].time) AS last", UNITS)
+    assert set(found.schema.types) == {UNITS.schema.field("time").type}
+    assert found.column("later").cast(pa.int64()).to_pylist() == [3 + 3_600_000_000]
+
+
+@pytest.mark.parametrize(
+    ("condition", "true"),
+    [
+        ("hour(a.time + 1 hour) = 1", True),
+        ("minute(a.when + 90 s) = 1", True),
+        ("hour(a.when + 90 minutes) = 1 AND a.when + 1 s IS NOT NULL", True),
+        ("hour(a.when - 1 s) = 22", False),
+    ],
+)
+def test_calendar_functions_of_sums(condition, true):
+    assert (wa.query(f"PATTERN SEQ(A a, A c) WHERE {condition}").match(UNITS).num_rows == 1) is true
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "a.v > 0.5",
+        "a.v * 1.5 > 1",
+        "a.v / 2 > 1",
+        "a.v % 2.5 >= 0",
+        "a.v IN (9007199254740992, 2.5)",
+        "NOT a.v IN (1, 2.5)",
+        "sqrt(a.v) > 2",
+        "coalesce(a.v, 0.5) > 2",
+        "greatest(a.v, 0.5, a.f) > 2 AND least(a.v, 0.5) = 0.5",
+        "nullif(a.v, 0.5) > 1 AND nullif(a.f, a.v) = 0.25",
+    ],
+)
+def test_integers_beyond_2_to_the_53_meet_floats(condition):
+    table = pairs(v=pa.array([BIG, 1]), f=pa.array([0.25, 0.25]))
+    assert wa.query(PAIR + "WHERE " + condition).match(table).num_rows == 1
+
+
+def test_results_of_large_integers_and_floats():
+    found = returned(PAIR + "RETURN a.v * 1.5 AS m, a.v / 2 AS h, coalesce(a.v, 0.5) AS c", pairs(v=pa.array([BIG, 1])))
+    assert found.to_pylist() == [{"m": float(BIG) * 1.5, "h": float(BIG) / 2, "c": float(BIG)}]
+
+
+@pytest.mark.parametrize(("column", "what"), [("v", "a.v > 1"), ("time", "a.type = 'A'")])
+def test_unsigned_integers_beyond_63_bits_are_refused_by_name(column, what):
+    table = pairs(v=pa.array([1, 1]))
+    large = pa.array([2**64 - 1, 2**64 - 1], pa.uint64())
+    table = table.set_column(table.column_names.index(column), column, large)
+    with pytest.raises(WhenaboutsError, match=f"{column!r} holds 18446744073709551615"):
+        wa.query(f"{PAIR} WHERE {what}").match(table)
+    ids = table.set_column(table.column_names.index(column), column, pa.array([1, 2], pa.uint64()))
+    assert wa.query(PAIR, id="v").match(ids).num_rows == 1
