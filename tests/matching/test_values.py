@@ -1,6 +1,7 @@
 """Computed values: the unit and zone of what they come from, whole numbers beyond 2**53, keys that are equal in SQL."""
 
 import datetime as dt
+from decimal import Decimal
 
 import pyarrow as pa
 import pytest
@@ -108,6 +109,31 @@ def test_integers_beyond_2_to_the_53_meet_floats(condition):
 def test_results_of_large_integers_and_floats():
     found = returned(PAIR + "RETURN a.v * 1.5 AS m, a.v / 2 AS h, coalesce(a.v, 0.5) AS c", pairs(v=pa.array([BIG, 1])))
     assert found.to_pylist() == [{"m": float(BIG) * 1.5, "h": float(BIG) / 2, "c": float(BIG)}]
+
+
+@pytest.mark.parametrize(
+    ("keys", "equal"),
+    [
+        (pa.array([Decimal(2**53), Decimal(2**53 + 1)], pa.decimal128(20, 0)), False),
+        (pa.array([Decimal(2**53), Decimal(2**53)], pa.decimal128(20, 0)), True),
+        (pa.array([0.0, -0.0]), True),
+        (pa.array([0.0, -0.0], pa.float32()), True),
+        (pa.array([float("nan"), float("nan")]), False),
+        (pa.array([2**64 - 1, 2**64 - 1], pa.uint64()), True),
+        (pa.array([2**64 - 1, 2**64 - 2], pa.uint64()), False),
+        (pa.array([2**64 - 1, 0], pa.uint64()), False),
+        (pa.array(["x", "x"]).dictionary_encode(), True),
+        (pa.array([dt.date(2024, 1, 1), dt.date(2024, 1, 2)]), False),
+        (pa.array([1, 1], pa.timestamp("s")), True),
+        (pa.array([True, False]), False),
+        (pa.array([-100, 100], pa.int8()), False),
+        (pa.array([200, 200], pa.uint8()), True),
+    ],
+)
+@pytest.mark.parametrize("condition", ["[k]", "a.k = b.k"])
+@pytest.mark.filterwarnings("ignore::whenabouts.engine.BadRowsWarning")
+def test_keys_are_equal_where_sql_says_so(keys, equal, condition):
+    assert wa.query(f"{PAIR} WHERE {condition}").match(pairs(k=keys)).num_rows == int(equal)
 
 
 @pytest.mark.parametrize(("column", "what"), [("v", "a.v > 1"), ("time", "a.type = 'A'")])

@@ -20,7 +20,7 @@ from numba import njit
 
 from whenabouts.events.schema import DType
 from whenabouts.events.times import I8, NULL_TIME, bad_rows_of, mark
-from whenabouts.kernels.columns import evaluate, plain
+from whenabouts.kernels.columns import evaluate, plain, without_nan
 from whenabouts.kernels.program import F64, I64, NULL_INT, U64, Program
 from whenabouts.kernels.types import Events, instants
 from whenabouts.kernels.uncertain.encode import encode, readings_of, reordered
@@ -206,8 +206,7 @@ def _key_codes(bound: Bound, table: pa.Table, rows: I64) -> tuple[I64, Any]:
     codes: I64 = np.zeros(rows.size, np.int64)
     valid: Any = None
     for i, name in enumerate(bound.key):
-        column = _column(table, name, rows)
-        column = plain(column, bound.schema.columns[name].dtype)
+        column = identity(_column(table, name, rows))
         if column.null_count:
             here = np.asarray(pc.is_valid(column))
             valid = here if valid is None else valid & here
@@ -219,6 +218,17 @@ def _key_codes(bound: Bound, table: pa.Table, rows: I64) -> tuple[I64, Any]:
             codes = codes * width + one
             codes = np.unique(codes, return_inverse=True)[1].astype(np.int64)
     return codes, valid
+
+
+def identity(column: Any) -> Any:
+    """Key values in a form that is equal where SQL says so: NaN is NULL, 0.0 is -0.0, decimals keep all digits."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_floating(column.type):
+        return pc.add(without_nan(column.cast(pa.float64())), 0.0)
+    if pa.types.is_integer(column.type) and not pa.types.is_uint64(column.type):
+        return column.cast(pa.int64())
+    return column
 
 
 def _codes_of(column: Any) -> I64:
