@@ -136,6 +136,17 @@ def test_keys_are_equal_where_sql_says_so(keys, equal, condition):
     assert wa.query(f"{PAIR} WHERE {condition}").match(pairs(k=keys)).num_rows == int(equal)
 
 
+def test_a_column_with_the_name_of_a_result_column_can_still_be_compared():
+    """It cannot be a key, which is a column of the result."""
+    table = pairs(start=pa.array([7, 7]))
+    rows = wa.query(PAIR + "WHERE a.start = b.start").match(table)
+    assert rows.column("start").to_pylist() == [1]
+    with pytest.raises(WhenaboutsError, match="the key column 'start'"):
+        wa.query(PAIR + "WHERE [start]").check(table)
+    with pytest.raises(WhenaboutsError, match="already has the key column 'k'"):
+        wa.query(PAIR + "WHERE a.k = b.k RETURN a.type AS k").check(pairs(k=[1, 1]))
+
+
 @pytest.mark.parametrize(("column", "what"), [("v", "a.v > 1"), ("time", "a.type = 'A'")])
 def test_unsigned_integers_beyond_63_bits_are_refused_by_name(column, what):
     table = pairs(v=pa.array([1, 1]))
