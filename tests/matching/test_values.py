@@ -3,6 +3,7 @@
 import datetime as dt
 from decimal import Decimal
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -156,3 +157,14 @@ def test_unsigned_integers_beyond_63_bits_are_refused_by_name(column, what):
         wa.query(f"{PAIR} WHERE {what}").match(table)
     ids = table.set_column(table.column_names.index(column), column, pa.array([1, 2], pa.uint64()))
     assert wa.query(PAIR, id="v").match(ids).num_rows == 1
+
+
+@pytest.mark.parametrize("kind", [int, str])
+def test_collapsed_rows_do_not_depend_on_the_order_of_rows(kind):
+    events = [{"id": kind(i), "type": t, "time": x} for i, t, x in [(1, "A", 1), (2, "B", 2), (3, "C", 3), (4, "C", 3)]]
+    query = wa.query("PATTERN SEQ(A a, B+ b[], C c) WHERE skip_till_any_match RETURN COLLAPSED")
+    (row,) = query.match(events)
+    assert row["events"]["c"] == [kind(3), kind(4)]
+    for seed in range(4):
+        mixed = [events[i] for i in np.random.default_rng(seed).permutation(len(events))]
+        assert query.match(mixed) == [row]
