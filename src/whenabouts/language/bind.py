@@ -53,6 +53,7 @@ def _bound(query: Query, schema: Schema, granularity: str | None) -> Bound:
     for key in query.equivalence:
         _require_column(key, schema, query.spans.get(place_of_key(key)))
     clock = clock_of(schema, granularity)
+    _check_ticks(schema, granularity)
     schema = settled(schema, clock)
     where = []
     for condition in query.where:
@@ -108,6 +109,14 @@ def _check_roles(query: Query, schema: Schema) -> None:
             raise SchemaError("schema", f"the type column {kind.name!r} holds {kind.dtype} values, not strings")
 
 
+def _check_ticks(schema: Schema, granularity: str | None) -> None:
+    """A pmf is about ticks, which must not depend on the unit a table happens to count in (Spark: microseconds)."""
+    if schema.roles.pmf is not None and schema.time_unit is not None and granularity is None:
+        message = f"the pmf {schema.roles.pmf!r} is about ticks whose length is not said"
+        hint = f'name their length: granularity="1 s" (the column {schema.roles.lower!r} counts {schema.time_unit})'
+        raise QueryError("type-mismatch", message, hint=hint)
+
+
 def _missing(role: str, name: str | None, schema: Schema, otherwise: str) -> SchemaError:
     what = f"no {role} column is named" if name is None else f"the table has no column {name!r} for the {role}"
     near = f"; {did_you_mean(name or role, schema.columns) or 'the table has no columns'}"
@@ -119,22 +128,26 @@ def _missing(role: str, name: str | None, schema: Schema, otherwise: str) -> Sch
 
 def _named(expr: Expr, schema: Schema, *, returned: bool = False) -> Expr:
     """The expression with every attribute naming a column."""
+    computed = {id(a) for n in walk(expr) if isinstance(n, Arithmetic | Negate) for a in attributes(n)}
 
     def rule(node: Expr) -> Expr:
         if not isinstance(node, Attribute) or node.name is None or node.name in schema.columns:
             return node
-        return _role_column(node, node.name, schema, returned=returned)
+        return _role_column(node, node.name, schema, returned=returned, computed=id(node) in computed)
 
     return transform(expr, rule)
 
 
-def _role_column(node: Attribute, name: str, schema: Schema, *, returned: bool) -> Attribute:
+def _role_column(node: Attribute, name: str, schema: Schema, *, returned: bool, computed: bool) -> Attribute:
     roles = schema.roles
     if name in ("time", "timestamp"):
         if roles.lower == roles.upper:
             return replace(node, name=roles.lower)
         message = f"the time of {node.step} is an interval, not one value"
-        hint = f"write {node.step}.{roles.lower} or {node.step}.{roles.upper}"
+        lower, upper = f"{node.step}.{roles.lower}", f"{node.step}.{roles.upper}"
+        hint = f"write {lower} or {upper}"
+        if computed:
+            hint = f"WITHIN bounds the length of a match; {lower} and {upper} can be compared and returned as they are"
         raise UnsupportedError("unsupported", message, span=node.span, hint=hint)
     if name == "type" and roles.type in schema.columns:
         return replace(node, name=roles.type)
