@@ -9,6 +9,7 @@ import pytest
 
 import whenabouts as wa
 from whenabouts.errors import WhenaboutsError
+from whenabouts.language import aggregates
 
 UNITS = pa.table(
     {
@@ -168,3 +169,24 @@ def test_collapsed_rows_do_not_depend_on_the_order_of_rows(kind):
     for seed in range(4):
         mixed = [events[i] for i in np.random.default_rng(seed).permutation(len(events))]
         assert query.match(mixed) == [row]
+
+
+@pytest.mark.parametrize(
+    ("step", "final", "sentence"),
+    [
+        (lambda s, v: (str(v).upper(), s[0]), lambda s: s[0], "step of the aggregate odd returns"),
+        (lambda s, v: (s[0] + v.missing, s[1]), lambda s: s[0], "step of the aggregate odd cannot be compiled"),
+        (lambda s, v: (s[0], v, v), lambda s: s[0], "step of the aggregate odd returns"),
+        (lambda s, v: (s[0], v), lambda s: s, "final of the aggregate odd returns"),
+        (lambda s, v: (s[0], v), lambda s: s[7], "final of the aggregate odd cannot be compiled"),
+    ],
+)
+def test_aggregates_numba_cannot_compile(step, final, sentence):
+    try:
+        wa.aggregate("odd", init=(0.0, 0.0), step=step, final=final)
+        for text in ("RETURN odd(b[].time) AS o", "WHERE odd(b[].time) > 1"):
+            with pytest.raises(WhenaboutsError, match=sentence):
+                wa.query("PATTERN SEQ(A a, B+ b[]) " + text).check(pairs())
+        wa.query(PAIR).check(pairs())  # a query without it is none the worse
+    finally:
+        aggregates._REGISTERED.pop("odd", None)
