@@ -171,6 +171,27 @@ def test_collapsed_rows_do_not_depend_on_the_order_of_rows(kind):
         assert query.match(mixed) == [row]
 
 
+def test_an_empty_list_has_no_matches():
+    run = wa.query(PAIR + "WHERE a.v > 1 RETURN a.v").run([])
+    assert (run.matches, run.bad_rows, run.counters["events"]) == ([], [], 0)
+    query = wa.query(PAIR + "WHERE [k] RETURN TOTAL count(*)")
+    assert (query.match([]), query.bad_rows([])) == ([], [])
+    with pytest.raises(WhenaboutsError, match="an empty list has no columns"):
+        wa.query(PAIR + "RETURN TOTAL count(*)").match([])
+
+
+def test_a_type_column_of_nulls_names_no_type():
+    table = pa.table({"type": pa.nulls(2), "time": [1, 2]})
+    assert wa.query(PAIR).match(table).num_rows == 0
+    assert wa.query("PATTERN SEQ(ANY a, ANY b)").match(table).num_rows == 1
+
+
+def test_two_columns_of_one_name():
+    table = pa.Table.from_arrays([pa.array(["A"]), pa.array([1]), pa.array([2])], ["type", "time", "time"])
+    with pytest.raises(WhenaboutsError, match="two columns named 'time'"):
+        wa.query(PAIR).match(table)
+
+
 @pytest.mark.parametrize(
     ("step", "final", "sentence"),
     [

@@ -85,9 +85,15 @@ def _from_rows(rows: Sequence[Any]) -> pa.Table:
 
 def schema_of(arrow: pa.Schema, roles: Roles) -> Schema:
     """What the language sees of an Arrow schema; columns of other types (lists, structs, binary) are invisible."""
-    columns = {}
+    columns: dict[str, Column] = {}
+    seen: set[str] = set()
     for f in arrow:
+        if f.name in seen:
+            raise SchemaError("schema", f"the table has two columns named {f.name!r}", hint="rename one of them")
+        seen.add(f.name)
         column = _column(f.name, f.type)
+        if column is not None and f.name == roles.type and pa.types.is_null(f.type):
+            column = Column(f.name, DType.STRING)  # no row has a type
         if column is not None:
             columns[f.name] = column
     roles = checked_roles(columns, list(arrow.names), roles)
