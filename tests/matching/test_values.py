@@ -4,6 +4,7 @@ import datetime as dt
 from decimal import Decimal
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -190,6 +191,8 @@ def test_two_columns_of_one_name():
     table = pa.Table.from_arrays([pa.array(["A"]), pa.array([1]), pa.array([2])], ["type", "time", "time"])
     with pytest.raises(WhenaboutsError, match="two columns named 'time'"):
         wa.query(PAIR).match(table)
+    with pytest.raises(WhenaboutsError, match="several columns have one name: 'time' 2 times"):
+        wa.query(PAIR).match(pd.DataFrame([["A", 1, 1]], columns=["type", "time", "time"]))
 
 
 @pytest.mark.parametrize(

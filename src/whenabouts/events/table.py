@@ -12,6 +12,7 @@ from typing import Any
 
 import narwhals as nw
 import pyarrow as pa
+from narwhals.exceptions import DuplicateError
 
 from whenabouts.errors import DataError, SchemaError, did_you_mean
 from whenabouts.events.schema import Column, DType, Roles, Schema
@@ -37,6 +38,10 @@ def to_arrow(data: Any) -> tuple[pa.Table, Restore]:
             f"a {type(data).__name__} is not a table of events",
             hint="pass a list of dicts, a pyarrow Table, a pandas or Polars DataFrame, or a Spark DataFrame",
         ) from error
+    except DuplicateError as error:  # pandas allows that
+        names = ", ".join(line.strip("- ") for line in str(error).splitlines()[1:])
+        hint = "rename all but one of them"
+        raise SchemaError("schema", f"several columns have one name: {names}", hint=hint) from error
     namespace = nw.get_native_namespace(frame)
     return frame.to_arrow(), lambda table: _to_frame(table, namespace)
 

@@ -144,7 +144,11 @@ def _compare(expr: Compare, scope: Scope) -> Value:
 
 
 def compared(op: str, left: Value, right: Value) -> bool | None:
-    """SQL comparison."""
+    """SQL comparison: an integer next to a float is the nearest float."""
+    if isinstance(left, float) and isinstance(right, int):
+        right = float(right)
+    elif isinstance(left, int) and isinstance(right, float):
+        left = float(left)
     return None if left is None or right is None else COMPARE[op](left, right)
 
 
