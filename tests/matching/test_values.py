@@ -119,6 +119,7 @@ def test_results_of_large_integers_and_floats():
     [
         (pa.array([Decimal(2**53), Decimal(2**53 + 1)], pa.decimal128(20, 0)), False),
         (pa.array([Decimal(2**53), Decimal(2**53)], pa.decimal128(20, 0)), True),
+        (pa.array([Decimal(1), Decimal(2)], pa.decimal32(5, 0)), False),
         (pa.array([0.0, -0.0]), True),
         (pa.array([0.0, -0.0], pa.float32()), True),
         (pa.array([float("nan"), float("nan")]), False),

@@ -228,6 +228,8 @@ def identity(column: Any) -> Any:
         return pc.add(without_nan(column.cast(pa.float64())), 0.0)
     if pa.types.is_integer(column.type) and not pa.types.is_uint64(column.type):
         return column.cast(pa.int64())
+    if pa.types.is_decimal(column.type) and column.type.bit_width < 128:
+        return column.cast(pa.decimal128(column.type.precision, column.type.scale))  # narrower ones have no kernels
     return column
 
 
