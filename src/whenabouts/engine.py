@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from whenabouts.errors import QueryError, WhenaboutsError, did_you_mean
-from whenabouts.events.roles import ErrorTable, Margin, shape_of, time_roles
+from whenabouts.errors import QueryError, SchemaError, WhenaboutsError, did_you_mean
+from whenabouts.events.roles import ErrorTable, Margin, column_of, shape_of, time_roles
 from whenabouts.events.schema import Roles, Schema
 from whenabouts.events.table import schema_of, to_arrow
 from whenabouts.kernels.batch import Batch, prepare
@@ -49,6 +49,7 @@ from whenabouts.plan.render import render
 from whenabouts.plan.rewrites import rewrite
 
 AUTO = "auto"
+MOST = 2**40  # partial matches or matches: more than any memory holds, and numbers of kernels fit 64 bits
 
 
 class BadRowsWarning(UserWarning):
@@ -202,16 +203,27 @@ class PatternQuery:
 
     def run(self, events: Any) -> Run:
         """The matches together with the rows that were set aside and counters; in one process."""
+        if isinstance(events, list) and not events:
+            return self._of_nothing()
         table, restore = to_arrow(events)
         plan = compile_query(self.query, schema_of(table.schema, self.options.roles), self.options.granularity)
         rows, batch, counters = match_table(plan, table, self.options.budget, order=self.options.evaluation)
         return Run(restore(rows), restore(bad_rows(table, batch)), counters)
+
+    def _of_nothing(self) -> Run:
+        """The answer to an empty list: it has no columns, so there is nothing to hold the query against."""
+        if self.query.output is Output.TOTAL and not self.query.equivalence:
+            message = "an empty list has no columns, and without them it is not known what these totals are of"
+            raise SchemaError("schema", message, hint="pass an empty table that has the columns")
+        return Run([], [], {"events": 0, "relevant": 0, "matches": 0, "bad_rows": 0, "dropped_starts": 0})
 
     def bad_rows(self, events: Any) -> Any:
         """The rows `match` sets aside, with a column `reason`; lazily for a Spark DataFrame."""
         side = _spark(events)
         if side is not None:
             return side.bad_rows(self, events)
+        if isinstance(events, list) and not events:
+            return []
         table, restore = to_arrow(events)
         plan = compile_query(self.query, schema_of(table.schema, self.options.roles), self.options.granularity)
         return restore(bad_rows(table, prepare(plan.bound, plan.lowered.program, table)))
@@ -257,13 +269,21 @@ def query(
         parsed = pattern.build()
     if name is not None:
         parsed = replace(parsed, name=name)
-    if on_budget not in ("fail", "drop"):
-        raise QueryError("unknown-name", f"on_budget={on_budget!r} is not a policy", hint='use "fail" or "drop"')
-    if budget < 16 or max_matches < 1:
-        raise QueryError("limit", "budget must be at least 16 and max_matches at least 1")
-    roles = time_roles(Roles(id, type), time, pmf, error, shape_of(shape))
-    bounds = Budget(budget, max_matches, on_budget == "drop")
-    return PatternQuery(parsed, Options(roles, granularity, bounds, _order_of(evaluation, roles)))
+    roles = time_roles(Roles(column_of(id, "id"), column_of(type, "type")), time, pmf, error, shape_of(shape))
+    return PatternQuery(
+        parsed, Options(roles, granularity, _budget(budget, max_matches, on_budget), _order_of(evaluation, roles))
+    )
+
+
+def _budget(partial: int, most: int, policy: str) -> Budget:
+    if policy not in ("fail", "drop"):
+        raise QueryError("unknown-name", f"on_budget={policy!r} is not a policy", hint='use "fail" or "drop"')
+    for name, number, least in (("budget", partial, 16), ("max_matches", most, 1)):
+        if isinstance(number, bool) or not isinstance(number, int | np.integer):
+            raise QueryError("type-mismatch", f"{name} is a whole number, not {number!r}")
+        if not least <= number <= MOST:
+            raise QueryError("limit", f"{name} must be at least {least} and at most 2**40", hint="it is about memory")
+    return Budget(int(partial), int(most), policy == "drop")
 
 
 def _order_of(evaluation: str, roles: Roles) -> Order | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from unicodedata import combining, east_asian_width
 
 CODES: dict[str, str] = {
     "syntax": "The query text does not follow the grammar.",
@@ -111,7 +112,13 @@ def caret_lines(text: str, span: Span) -> list[str]:
     width = max(1, min(width, len(shown) - (column - shift)))
     shown = "".join(c if c.isprintable() else "\ufffd" for c in shown)
     prefix = f"line {number}: "
-    return [prefix + shown, " " * (len(prefix) + column - shift) + "^" * width]
+    at = column - shift
+    return [prefix + shown, " " * (len(prefix) + _cells(shown[:at])) + "^" * _cells(shown[at : at + width].ljust(1))]
+
+
+def _cells(text: str) -> int:
+    """The columns of a terminal a text takes: ideographs take two, accents that combine none."""
+    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:

@@ -169,3 +169,34 @@ def test_what_a_spark_task_raises_is_told(monkeypatch):
     assert (told.value.message, told.value.hint) == ("more than 5 matches", "add LIMIT")
     with pytest.raises(asking.EnvironmentProblem, match="Spark failed: out of space"), asking.spark_errors():
         raise kind("\nout of space\n\tat …")
+
+
+@pytest.mark.parametrize("words", [["check", QUERY], ["check", QUERY, "--json"], ["check", "PATTERN", "--json"]])
+@pytest.mark.parametrize(
+    ("redirected", "sentence"),
+    [(">/dev/full", "No space left on device"), (">&-", "standard output is closed"), (">&- 2>&-", "")],
+)
+def test_an_output_that_takes_nothing(words, redirected, sentence):
+    shell = f'"$0" -m whenabouts.app.cli "$@" {redirected}'
+    done = subprocess.run(["sh", "-c", shell, sys.executable, *words], check=False, capture_output=True, text=True)
+    assert done.returncode in {1, 2}
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+
+
+def test_an_input_that_is_closed():
+    shell = f'"$0" -m whenabouts.app.cli check "{QUERY}" - <&-'
+    done = subprocess.run(["sh", "-c", shell, sys.executable], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "standard input is closed" in done.stderr
+
+
+def test_a_query_file_with_a_byte_order_mark(run, tmp_path):
+    (tmp_path / "q.sase").write_bytes(b"\xef\xbb\xbf" + QUERY.encode())
+    assert run("check", "-q", tmp_path / "q.sase").code == 0
+
+
+def test_a_format_that_does_not_exist(run):
+    done = run("match", QUERY, "-", "--format", "xml", "--json")
+    assert "Invalid value for '--format': 'xml' is not one of" in done.json["error"]["message"]

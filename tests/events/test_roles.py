@@ -82,3 +82,23 @@ def test_all_columns_that_say_when_are_known():
     assert roles(error=("off", 3), pmf="p").uncertainty_columns == ("time", "off", "p")
     assert roles(time=("low", "high")).uncertainty_columns == ("low", "high")
     assert roles(error=ErrorTable("source", {"gps": 1})).uncertainty_columns == ("time", "source")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"id": 5}, "id names a column, not 5"),
+        ({"type": ["kind"]}, "type names a column"),
+        ({"pmf": 1, "error": 3}, "pmf names a column"),
+        ({"budget": "a"}, "budget is a whole number"),
+        ({"budget": True}, "budget is a whole number"),
+        ({"budget": 10**30}, "at most"),
+        ({"budget": 1}, "budget must be at least 16"),
+        ({"max_matches": 1.5}, "max_matches is a whole number"),
+        ({"max_matches": 0}, "max_matches must be at least 1"),
+        ({"on_budget": "pray"}, "is not a policy"),
+    ],
+)
+def test_options_that_are_refused_at_once(options, sentence):
+    with pytest.raises(WhenaboutsError, match=sentence):
+        roles(**options)

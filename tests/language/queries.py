@@ -5,7 +5,7 @@ from itertools import count
 from hypothesis import strategies as st
 
 from whenabouts.errors import WhenaboutsError
-from whenabouts.language.check import RESULT_COLUMNS, check
+from whenabouts.language.check import check
 from whenabouts.language.durations import NANOSECONDS
 from whenabouts.language.forms import all_true, any_true
 from whenabouts.plan.expressions import (
@@ -39,6 +39,7 @@ from whenabouts.plan.pattern import (
     Step,
     Strategy,
     Window,
+    own_columns,
     steps_of_query,
 )
 from whenabouts.plan.render import derived_name
@@ -243,7 +244,7 @@ def drafts(draw):
     for _ in range(draw(st.integers(output is Output.TOTAL, 3)) if output in SEPARATE_CLAUSES else 0):
         expr = draw(items(steps, output))
         name = (draw(st.booleans()) and derived_name(expr)) or draw(WORDS)
-        if name not in RESULT_COLUMNS:
+        if name not in own_columns(output, exact=True):
             measures[name] = Measure(expr, name)
     return Query(
         shape,

@@ -16,6 +16,7 @@ TEXTS = {
     "additions": WHERE + "a.v > " + "1+" * (LONG // 2) + "1",
     "additions within the token limit": WHERE + "a.v > " + "1+" * 12_000 + "1",
     "negations": WHERE + "NOT " * 24_000 + "a.v",
+    "one negation too many": WHERE + "NOT " * limits.MAX_EXPRESSION_DEPTH + "a.v > 1",
     "exclamation marks": WHERE + "!" * 24_000 + "a.v",
     "absent absent": "PATTERN " + "!" * LONG + "A",
     "brackets in WHERE": WHERE + "(" * LONG,
@@ -68,7 +69,8 @@ LEGAL = {
     + "SEQ(" * (limits.MAX_PATTERN_DEPTH - 1)
     + "A"
     + ")" * (limits.MAX_PATTERN_DEPTH - 1),
-    "deepest expression": WHERE + "a.v > " + "1+" * (limits.MAX_EXPRESSION_DEPTH - 2) + "1",
+    "deepest expression": WHERE + "a.v > " + "1+" * (limits.MAX_EXPRESSION_DEPTH - 1) + "1",
+    "most negations": WHERE + "NOT " * (limits.MAX_EXPRESSION_DEPTH - 1) + "a.v > 1",
     "a capital that is two letters": "PATTERN SEQ(ß a, ŉ b)",
 }
 

@@ -159,7 +159,7 @@ def naive(spark, table):
 
 
 def resolved(table, schema, attribute):
-    return plain(table.column(attribute.name).combine_chunks(), schema.columns[attribute.name].dtype)
+    return plain(table.column(attribute.name).combine_chunks(), schema.columns[attribute.name])
 
 
 @pytest.mark.parametrize(

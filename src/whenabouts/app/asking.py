@@ -53,7 +53,7 @@ def query_text(text: str | None, file: Path | None) -> str:
     """The text of a query given directly or as a file."""
     if file is not None:
         try:
-            return file.read_text("utf-8")
+            return file.read_text("utf-8-sig")
         except UnicodeDecodeError as error:
             raise DataError("data", f"{file} is not UTF-8 text", hint="-q takes a file with the query") from error
         except OSError as error:

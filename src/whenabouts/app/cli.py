@@ -18,9 +18,10 @@ from typing import Annotated, Any
 import typer
 
 from whenabouts.app import asking
-from whenabouts.app.terminal import DONE, INTERRUPTED, PIPE_CLOSED, WRONG_QUESTION, Terminal
+from whenabouts.app.terminal import DONE, FAILED, INTERRUPTED, PIPE_CLOSED, WRONG_QUESTION, Terminal
 from whenabouts.app.times import TimeOptions
 from whenabouts.app.writing import format_for, rows_of, write_file, write_stream
+from whenabouts.errors import EnvironmentProblem
 
 app = typer.Typer(
     name="whenabouts",
@@ -253,6 +254,10 @@ def main(arguments: list[str] | None = None) -> None:
 def _run(words: list[str]) -> int:
     terminal = Terminal(json="--json" in words, debug=words[:1] == ["--debug"])
     warnings.showwarning = _show_warning
+    if sys.stderr is None:  # a shell's 2>&-
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115, PTH123 - as long as the process lives
+    if sys.stdout is None:  # a shell's >&-
+        return _without_output()
     try:
         code = app(words, prog_name="whenabouts", standalone_mode=False)
         sys.stdout.flush()
@@ -266,7 +271,27 @@ def _run(words: list[str]) -> int:
         print("interrupted", file=sys.stderr)  # noqa: T201
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001 - the last resort: a sentence, not a traceback
-        return _show_help(error) or terminal.fail(error)
+        return _show_help(error) or _failed(terminal, error)
+
+
+def _without_output() -> int:
+    sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123 - as long as the process lives
+    hint = "send it to a file, or to /dev/null if nobody wants it"
+    return Terminal().fail(EnvironmentProblem("environment", "standard output is closed", hint=hint))
+
+
+def _failed(terminal: Terminal, error: Exception) -> int:
+    """Explain an error; on stderr even with --json where stdout takes nothing (a full disk)."""
+    try:
+        code = terminal.fail(error)
+        sys.stdout.flush()
+    except OSError as full:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whatever is still buffered goes nowhere
+        code = FAILED
+        if terminal.json:
+            sentence = f"standard output cannot be written: {full.strerror}"
+            Terminal(debug=terminal.debug).fail(EnvironmentProblem("environment", sentence))
+    return code
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

@@ -128,12 +128,18 @@ def _read(source: str, kind: str | None, texts: Sequence[str]) -> pa.Table:
 def _content(source: str, name: str) -> tuple[Any, str | None]:
     """The bytes of a source, memory-mapped where possible, and how they are compressed."""
     try:
-        content = pa.py_buffer(sys.stdin.buffer.read()) if source == STDIN else _mapped(source)
+        content = pa.py_buffer(_standard_input()) if source == STDIN else _mapped(source)
     except OSError as error:
         raise DataError("data", f"{name} cannot be opened: {error.strerror or _sentence(error)}") from error
     magic = content.slice(0, min(content.size, 4)).to_pybytes()
     known = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd", b"\x04\x22\x4d\x18": "lz4"}
     return content, next((c for start, c in known.items() if magic.startswith(start)), None)
+
+
+def _standard_input() -> bytes:
+    if sys.stdin is None:  # a shell's <&-
+        raise DataError("data", "standard input is closed", hint="name a file instead of -")
+    return sys.stdin.buffer.read()
 
 
 def _mapped(source: str) -> pa.Buffer:

@@ -25,6 +25,7 @@ from whenabouts.errors import QueryError, SchemaError, WhenaboutsError
 DONE, FAILED, WRONG_QUESTION, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
 PATIENCE = 10.0  # seconds
 WHY_SO_LONG = "(the first query of its kind compiles its loops, for some minutes; after that they are kept on disk)"
+PYDANTIC = "Value error, "  # how the library below typer begins a sentence
 WIDE = 110  # columns, in a file and at most in a terminal
 
 
@@ -119,7 +120,8 @@ def explain_error(error: BaseException) -> dict[str, Any]:
         return {"code": error.code, "message": error.message, "span": span, "hint": error.hint}
     if _is_usage(error):
         hint = "whenabouts --help lists the commands, whenabouts COMMAND --help their options"
-        return {"code": "usage", "message": error.format_message(), "span": None, "hint": hint}  # type: ignore[attr-defined]
+        message = error.format_message().replace(PYDANTIC, "")  # type: ignore[attr-defined]
+        return {"code": "usage", "message": message, "span": None, "hint": hint}
     if isinstance(error, MemoryError):
         hint = "match fewer files at once, or use --engine spark"
         return {"code": "budget", "message": "there is not enough memory", "span": None, "hint": hint}

@@ -58,7 +58,7 @@ def time_roles(
     if shape.kind != "uniform" and not interval and error is None:
         message = f"shape {shape.kind!r} needs an interval to lie on"
         raise QueryError("type-mismatch", message, hint='name two time columns, or an error: error="500 ms"')
-    return Roles(columns.id, columns.type, lower, upper, pmf, _error_of(error), shape)
+    return Roles(columns.id, columns.type, lower, upper, column_of(pmf, "pmf"), _error_of(error), shape)
 
 
 def shape_of(shape: str | tuple[str, float]) -> Shape:
@@ -73,6 +73,13 @@ def shape_of(shape: str | tuple[str, float]) -> Shape:
         message = f"a normal time is cut off at 0 to {MOST_SIGMAS:g} standard deviations, not at {sigmas!r}"
         raise QueryError("limit", message)
     return Shape("normal", float(sigmas))
+
+
+def column_of(name: object, role: str) -> str | None:
+    """The name of a column that has a role, or None."""
+    if name is None or isinstance(name, str):
+        return name
+    raise QueryError("type-mismatch", f"{role} names a column, not {name!r}", hint=f'{role}="…"')
 
 
 def _columns_of(time: str | tuple[str, str]) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import narwhals as nw
 import pyarrow as pa
+from narwhals.exceptions import DuplicateError
 
 from whenabouts.errors import DataError, SchemaError, did_you_mean
 from whenabouts.events.schema import Column, DType, Roles, Schema
@@ -37,6 +38,10 @@ def to_arrow(data: Any) -> tuple[pa.Table, Restore]:
             f"a {type(data).__name__} is not a table of events",
             hint="pass a list of dicts, a pyarrow Table, a pandas or Polars DataFrame, or a Spark DataFrame",
         ) from error
+    except DuplicateError as error:  # pandas allows that
+        names = ", ".join(line.strip("- ") for line in str(error).splitlines()[1:])
+        hint = "rename all but one of them"
+        raise SchemaError("schema", f"several columns have one name: {names}", hint=hint) from error
     namespace = nw.get_native_namespace(frame)
     return frame.to_arrow(), lambda table: _to_frame(table, namespace)
 
@@ -85,9 +90,15 @@ def _from_rows(rows: Sequence[Any]) -> pa.Table:
 
 def schema_of(arrow: pa.Schema, roles: Roles) -> Schema:
     """What the language sees of an Arrow schema; columns of other types (lists, structs, binary) are invisible."""
-    columns = {}
+    columns: dict[str, Column] = {}
+    seen: set[str] = set()
     for f in arrow:
+        if f.name in seen:
+            raise SchemaError("schema", f"the table has two columns named {f.name!r}", hint="rename one of them")
+        seen.add(f.name)
         column = _column(f.name, f.type)
+        if column is not None and f.name == roles.type and pa.types.is_null(f.type):
+            column = Column(f.name, DType.STRING)  # no row has a type
         if column is not None:
             columns[f.name] = column
     roles = checked_roles(columns, list(arrow.names), roles)

@@ -20,7 +20,7 @@ from numba import njit
 
 from whenabouts.events.schema import DType
 from whenabouts.events.times import I8, NULL_TIME, bad_rows_of, mark
-from whenabouts.kernels.columns import evaluate, plain
+from whenabouts.kernels.columns import evaluate, plain, without_nan
 from whenabouts.kernels.program import F64, I64, NULL_INT, U64, Program
 from whenabouts.kernels.types import Events, instants
 from whenabouts.kernels.uncertain.encode import encode, readings_of, reordered
@@ -185,7 +185,7 @@ def resolver(bound: Bound, table: pa.Table, rows: I64) -> Any:
     def resolve(attribute: ex.Attribute) -> Any:
         name = attribute.name or ""
         if name not in taken:
-            taken[name] = plain(_column(table, name, rows, everything=everything), bound.schema.columns[name].dtype)
+            taken[name] = plain(_column(table, name, rows, everything=everything), bound.schema.columns[name])
         return taken[name]
 
     return resolve
@@ -206,8 +206,7 @@ def _key_codes(bound: Bound, table: pa.Table, rows: I64) -> tuple[I64, Any]:
     codes: I64 = np.zeros(rows.size, np.int64)
     valid: Any = None
     for i, name in enumerate(bound.key):
-        column = _column(table, name, rows)
-        column = plain(column, bound.schema.columns[name].dtype)
+        column = identity(_column(table, name, rows))
         if column.null_count:
             here = np.asarray(pc.is_valid(column))
             valid = here if valid is None else valid & here
@@ -219,6 +218,19 @@ def _key_codes(bound: Bound, table: pa.Table, rows: I64) -> tuple[I64, Any]:
             codes = codes * width + one
             codes = np.unique(codes, return_inverse=True)[1].astype(np.int64)
     return codes, valid
+
+
+def identity(column: Any) -> Any:
+    """Key values in a form that is equal where SQL says so: NaN is NULL, 0.0 is -0.0, decimals keep all digits."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_floating(column.type):
+        return pc.add(without_nan(column.cast(pa.float64())), 0.0)
+    if pa.types.is_integer(column.type) and not pa.types.is_uint64(column.type):
+        return column.cast(pa.int64())
+    if pa.types.is_decimal(column.type) and column.type.bit_width < 128:
+        return column.cast(pa.decimal128(column.type.precision, column.type.scale))  # narrower ones have no kernels
+    return column
 
 
 def _codes_of(column: Any) -> I64:
@@ -235,13 +247,11 @@ def _codes_of(column: Any) -> I64:
 
 
 def _ticks(bound: Bound, table: pa.Table, rows: I64) -> I64:
-    column = table.column(bound.schema.roles.lower)
-    if pa.types.is_date(column.type):
-        column = column.cast(pa.timestamp("s"))
+    column = plain(table.column(bound.schema.roles.lower), bound.schema.time)
     if column.null_count == 0 and _all_in_order(rows, table):
-        time = np.asarray(column.cast(pa.int64()).combine_chunks())
+        time = np.asarray(column.combine_chunks())
     else:
-        time = np.asarray(pc.fill_null(column.cast(pa.int64()), 0))[rows]
+        time = np.asarray(pc.fill_null(column, 0))[rows]
     time = np.array(time, np.int64)  # Arrow memory is read-only, and the kernels take one kind of array
     return time // bound.tick if bound.tick > 1 else time
 
@@ -318,7 +328,7 @@ def _matrices(bound: Bound, program: Program, table: pa.Table, rows: I64) -> tup
         if isinstance(value, pa.ChunkedArray):
             value = value.combine_chunks()
         if d.dtype is DType.FLOAT:
-            floats[d.slot] = np.asarray(pc.fill_null(value.cast(pa.float64()), np.nan))
+            floats[d.slot] = np.asarray(pc.fill_null(value.cast(pa.float64(), safe=False), np.nan))
         elif d.dtype is DType.STRING:
             texts.append((d.slot, value))
         else:

@@ -14,10 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from whenabouts.errors import DataError
-from whenabouts.events.schema import DType, Schema
+from whenabouts.events.schema import Column, DType, Schema
 from whenabouts.plan import expressions as ex
 from whenabouts.plan.expressions import Expr
+from whenabouts.plan.units import unit_of
 
+INT64_MAX = 2**63 - 1
 Resolve = Callable[[ex.Attribute], Any]  # an attribute -> its Arrow array, times as integers
 
 
@@ -33,21 +35,28 @@ def evaluate(expr: Expr, resolve: Resolve, schema: Schema) -> Any:
         raise
 
 
-def plain(column: Any, dtype: DType) -> Any:
+def plain(values: Any, column: Column) -> Any:
     """A table column in the form expressions work on: integers for times, NULL for NaN, no dictionaries."""
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if dtype in (DType.TIME, DType.DURATION):
-        if pa.types.is_date(column.type):
-            column = column.cast(pa.timestamp("s"))
-        return column.cast(pa.int64())
-    if dtype is DType.INT:
-        return column.cast(pa.int64())
-    if dtype is DType.FLOAT:
-        return without_nan(column.cast(pa.float64()))
-    if dtype is DType.STRING and not pa.types.is_string(column.type):
-        return column.cast(pa.string())
-    return column
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    if column.dtype in (DType.TIME, DType.DURATION, DType.INT):
+        if pa.types.is_date(values.type):
+            values = values.cast(pa.timestamp("s"))
+        return _signed(values, column) if pa.types.is_uint64(values.type) else values.cast(pa.int64())
+    if column.dtype is DType.FLOAT:
+        return without_nan(values.cast(pa.float64()))
+    if column.dtype is DType.STRING and not pa.types.is_string(values.type):
+        return values.cast(pa.string())
+    return values
+
+
+def _signed(values: Any, column: Column) -> Any:
+    """Unsigned 64-bit integers as signed ones."""
+    most = pc.max(values).as_py()
+    if most is not None and most > INT64_MAX:
+        message = f"the column {column.name!r} holds {most}, which does not fit into 64 bits with a sign"
+        raise DataError("data", message, hint="cast it in the table, to float64 for instance, or drop those rows")
+    return values.cast(pa.int64())
 
 
 def without_nan(column: Any) -> Any:
@@ -70,7 +79,7 @@ class _Evaluator:
             case ex.Negate(operand):
                 return pc.negate_checked(self.value(operand))
             case ex.Call(function, arguments):
-                return self.call(function, arguments)
+                return self.call(expr, function, arguments)
             case _:
                 return self.condition(expr)
 
@@ -104,6 +113,8 @@ class _Evaluator:
         options = [i.value for i in items if i.value is not None]
         found = _fold(pc.or_kleene, [pc.equal(*_comparable(inner, pa.scalar(o))) for o in options[:1]])
         if len(options) > 1:
+            if any(isinstance(o, float) for o in options) or pa.types.is_floating(inner.type):
+                inner, options = pc.cast(inner, pa.float64(), safe=False), [float(o) for o in options]
             kind = inner.type if pa.types.is_string(inner.type) else pa.array(options).type
             found = pc.is_in(inner.cast(kind), value_set=pa.array(options, kind))
             found = pc.if_else(pc.is_valid(inner), found, pa.scalar(None, pa.bool_()))
@@ -111,16 +122,14 @@ class _Evaluator:
             found = pc.or_kleene(found, pa.scalar(None, pa.bool_()))
         return found
 
-    def call(self, function: str, arguments: tuple[Expr, ...]) -> Any:
+    def call(self, expr: Expr, function: str, arguments: tuple[Expr, ...]) -> Any:
         if function in _PATTERNED:
             pattern = arguments[1]
             assert isinstance(pattern, ex.Literal)  # noqa: S101 - the binder lets only literals through
             return _PATTERNED[function](self.value(arguments[0]), pattern.value)
         values = [self.value(a) for a in arguments]
         if function in _CALENDAR:
-            first = arguments[0]
-            column = self.schema.columns.get(first.name or "") if isinstance(first, ex.Attribute) else None
-            unit = (column.unit if column else self.schema.time_unit) or "s"
+            unit = unit_of(expr, self.schema) or "s"
             return pc.cast(_CALENDAR[function](pc.cast(values[0], pa.timestamp(unit))), pa.int64())
         return _FUNCTIONS[function](*values)
 
@@ -132,13 +141,18 @@ def _fold(combine: Callable[[Any, Any], Any], items: list[Any]) -> Any:
     return whole
 
 
-def _comparable(left: Any, right: Any) -> tuple[Any, Any]:
-    """NULL takes the other side's type."""
-    if pa.types.is_null(left.type):
-        left = pa.scalar(None, right.type)
-    if pa.types.is_null(right.type):
-        right = pa.scalar(None, left.type)
-    return left, right
+def _comparable(*values: Any) -> tuple[Any, ...]:
+    """In one type: NULL takes that of the others, and integers next to floats become floats, however large."""
+    kinds = {v.type for v in values if not pa.types.is_null(v.type)}
+    if any(pa.types.is_floating(k) for k in kinds):
+        return tuple(_as_float(v) for v in values)
+    kind = next(iter(kinds), pa.null())
+    return tuple(pa.scalar(None, kind) if pa.types.is_null(v.type) else v for v in values)
+
+
+def _as_float(value: Any) -> Any:
+    """The nearest float, as SQL has it; Arrow alone refuses integers beyond 2**53."""
+    return pc.cast(value, pa.float64(), safe=False)
 
 
 _COMPARE = {
@@ -154,14 +168,12 @@ _COMPARE = {
 def _arithmetic(op: str, left: Any, right: Any) -> Any:
     left, right = _comparable(left, right)
     if op == "/":
-        left, right = pc.cast(left, pa.float64()), pc.cast(right, pa.float64())
+        left, right = _as_float(left), _as_float(right)
         return without_nan(pc.divide(left, _nonzero(right)))
     if op == "%":
         right = _nonzero(right)
-        if pa.types.is_floating(left.type) or pa.types.is_floating(right.type):
-            quotient = pc.trunc(pc.divide(pc.cast(left, pa.float64()), pc.cast(right, pa.float64())))
-        else:
-            quotient = pc.divide(left, right)  # Arrow truncates integer division, as SQL's % needs
+        quotient = pc.divide(left, right)  # Arrow truncates integer division, as SQL's % needs
+        quotient = pc.trunc(quotient) if pa.types.is_floating(left.type) else quotient
         return pc.subtract(left, pc.multiply(quotient, right))
     result = {"+": pc.add_checked, "-": pc.subtract_checked, "*": pc.multiply_checked}[op](left, right)
     return without_nan(result) if pa.types.is_floating(result.type) else result
@@ -173,7 +185,7 @@ def _nonzero(values: Any) -> Any:
 
 def _float(function: Callable[..., Any]) -> Callable[..., Any]:
     def apply(*values: Any) -> Any:
-        result = without_nan(function(*(pc.cast(v, pa.float64()) for v in values)))
+        result = without_nan(function(*(_as_float(v) for v in values)))
         return pc.if_else(pc.is_finite(result), result, pa.scalar(None, pa.float64()))
 
     return apply
@@ -190,6 +202,10 @@ def _whole(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _round(value: Any) -> Any:
     return pc.round(value, round_mode="half_towards_infinity")
+
+
+def _nullif(a: Any, b: Any) -> Any:
+    return pc.if_else(pc.fill_null(pc.equal(a, b), fill_value=False), pa.scalar(None, a.type), a)
 
 
 _PATTERNED: dict[str, Callable[[Any, Any], Any]] = {
@@ -219,8 +235,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "upper": pc.utf8_upper,
     "trim": lambda v: pc.utf8_trim(v, characters=" "),
     "length": lambda v: pc.cast(pc.utf8_length(v), pa.int64()),
-    "coalesce": pc.coalesce,
-    "nullif": lambda a, b: pc.if_else(pc.fill_null(pc.equal(a, b), fill_value=False), pa.scalar(None, a.type), a),
-    "greatest": pc.max_element_wise,
-    "least": pc.min_element_wise,
+    "coalesce": lambda *values: pc.coalesce(*_comparable(*values)),
+    "nullif": lambda a, b: _nullif(*_comparable(a, b)),
+    "greatest": lambda *values: pc.max_element_wise(*_comparable(*values)),
+    "least": lambda *values: pc.min_element_wise(*_comparable(*values)),
 }

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from whenabouts.kernels.folds import compiled_fold
 from whenabouts.kernels.program import I64
 
 
@@ -173,7 +174,7 @@ def reduce_lists(offsets, values, valid, what):
 
 def fold_lists(offsets: I64, values: npt.NDArray[np.float64], valid: Any, aggregate: Any) -> Any:
     """A registered aggregate per list; the result is NaN where it is undefined or the list empty."""
-    step, final = njit(aggregate.step), njit(aggregate.final)
+    step, final = compiled_fold(aggregate)
     init = tuple(float(x) for x in aggregate.init)
 
     @njit

@@ -15,10 +15,10 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from whenabouts.errors import QueryError
 from whenabouts.kernels import codegen as cg
+from whenabouts.kernels.folds import compiled_fold
 from whenabouts.kernels.program import EDGE, F64, I64, PART, POSITION, WAY, Program, Records, Tables
 from whenabouts.plan import expressions as ex
 from whenabouts.plan.automaton import START, may_be_bound
@@ -49,7 +49,7 @@ class Lowered:
 def lower(bound: Bound, aggregates: Mapping[str, Any] | None = None) -> Lowered:
     """Lower a rewritten, bound query."""
     placement = place(bound)
-    layout = cg.Layout(bound.schema, aggregates=dict(aggregates or {}))
+    layout = cg.Layout(bound.schema, aggregates=_used(bound, aggregates or {}))
     steps = _step_order(bound)
     numbering = _number_conditions(placement)
     conditions = _compile(layout, placement, steps, numbering)
@@ -57,6 +57,13 @@ def lower(bound: Bound, aggregates: Mapping[str, Any] | None = None) -> Lowered:
     bound_steps = sum(not bound.steps[s].absent for s in steps)
     program = Program(placement, steps, bound_steps, tables, tuple(layout.derived.values()), layout.registers())
     return Lowered(program, conditions)
+
+
+def _used(bound: Bound, aggregates: Mapping[str, Any]) -> dict[str, Any]:
+    """The registered aggregates a query reads: no others need to compile."""
+    roots = (*bound.query.where, *(m.expr for m in bound.query.measures))
+    functions = {n.function for root in roots for n in ex.walk(root) if isinstance(n, ex.Aggregate)}
+    return {name: aggregate for name, aggregate in aggregates.items() if name in functions}
 
 
 def _step_order(bound: Bound) -> tuple[str, ...]:
@@ -132,8 +139,7 @@ def _nothing() -> Callable[..., Any]:
 def _aggregate_functions(layout: cg.Layout) -> dict[str, Any]:
     names: dict[str, Any] = {}
     for name, aggregate in layout.aggregates.items():
-        names[f"step_{name}"] = njit(aggregate.step)
-        names[f"final_{name}"] = njit(aggregate.final)
+        names[f"step_{name}"], names[f"final_{name}"] = compiled_fold(aggregate)
     return names
 
 

@@ -138,7 +138,7 @@ def _with_conditions(query: Query, where: Condition) -> Query:
     steps = steps_of_query(query)
     positive = {name for name, info in steps.items() if not info.absent}
     strategies: list[tuple[Strategy, Span | None]] = []
-    keys: list[str] = []
+    keys: dict[str, Span | None] = {}
     predicates: list[Expr] = []
     if where.strategy is not None:
         strategy = _strategy(where.strategy, positive)
@@ -149,7 +149,9 @@ def _with_conditions(query: Query, where: Condition) -> Query:
         strategies.append((strategy, where.strategy.span))
     for item in conjuncts(where.condition):
         if isinstance(item, Call) and item.function == forms.EQUIVALENCE:
-            keys += [str(name.value) for name in item.arguments if isinstance(name, Literal)]
+            for name in item.arguments:
+                if isinstance(name, Literal):
+                    keys.setdefault(str(name.value), name.span)
         elif (strategy := _strategy(item, positive)) is not None:
             strategies.append((strategy, item.span))
         else:
@@ -157,9 +159,15 @@ def _with_conditions(query: Query, where: Condition) -> Query:
     if len(strategies) > 1:
         raise QueryError("duplicate-name", "two selection strategies are given", span=strategies[1][1])
     chosen, span = strategies[0] if strategies else (query.strategy, None)
-    spans = query.spans if span is None else {**query.spans, STRATEGY: span}
-    keyed = replace(query, where=tuple(predicates), equivalence=tuple(dict.fromkeys(keys)))
+    spans = {**query.spans, **{place_of_key(k): at for k, at in keys.items() if at is not None}}
+    spans |= {} if span is None else {STRATEGY: span}
+    keyed = replace(query, where=tuple(predicates), equivalence=tuple(keys))
     return replace(keyed, strategy=chosen, spans=spans)
+
+
+def place_of_key(name: str) -> str:
+    """The place of a key column among the spans of a query."""
+    return f"[{name}]"
 
 
 def _strategy(item: Expr, positive: set[str]) -> Strategy | None:

@@ -10,15 +10,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from whenabouts.errors import QueryError, SchemaError, UnsupportedError, WhenaboutsError, did_you_mean
+from whenabouts.errors import QueryError, SchemaError, Span, UnsupportedError, WhenaboutsError, did_you_mean
 from whenabouts.events.schema import DType, Schema
+from whenabouts.language.assembly import place_of_key
 from whenabouts.language.clock import clock_of, extent_of
 from whenabouts.language.coerce import plain
 from whenabouts.language.margins import settled
 from whenabouts.language.uncertain import check_times
 from whenabouts.plan.bound import Bound, Extent
-from whenabouts.plan.expressions import Aggregate, Attribute, Expr, Pick, transform
-from whenabouts.plan.pattern import Closure, Measure, Output, Query, Strategy, steps_of_query
+from whenabouts.plan.expressions import (
+    Aggregate,
+    Arithmetic,
+    Attribute,
+    Expr,
+    Negate,
+    Pick,
+    attributes,
+    transform,
+    walk,
+)
+from whenabouts.plan.pattern import Closure, Measure, Output, Query, Strategy, own_columns, steps_of_query
 from whenabouts.plan.typing import infer, refuse_condition
 
 PSEUDO = ("time", "timestamp", "type", "id")  # the role columns by what they are, unless columns have these names
@@ -40,8 +51,9 @@ def bind(query: Query, schema: Schema, granularity: str | None = None) -> Bound:
 def _bound(query: Query, schema: Schema, granularity: str | None) -> Bound:
     _check_roles(query, schema)
     for key in query.equivalence:
-        _require_column(key, schema, None)
+        _require_column(key, schema, query.spans.get(place_of_key(key)))
     clock = clock_of(schema, granularity)
+    _check_ticks(schema, granularity)
     schema = settled(schema, clock)
     where = []
     for condition in query.where:
@@ -56,7 +68,7 @@ def _bound(query: Query, schema: Schema, granularity: str | None) -> Bound:
         infer(named, schema, written=True)
         value = plain(named, schema, clock)
         measures.append(Measure(_grouped(value) if query.output is Output.TOTAL else value, item.name))
-    _check_result_columns(query)
+    _check_result_columns(query, schema)
     query = replace(query, where=tuple(where), measures=tuple(measures))
     check_times(query, schema)
     extent = None if query.window is None else extent_of(query.window, clock)
@@ -97,6 +109,14 @@ def _check_roles(query: Query, schema: Schema) -> None:
             raise SchemaError("schema", f"the type column {kind.name!r} holds {kind.dtype} values, not strings")
 
 
+def _check_ticks(schema: Schema, granularity: str | None) -> None:
+    """A pmf is about ticks, which must not depend on the unit a table happens to count in (Spark: microseconds)."""
+    if schema.roles.pmf is not None and schema.time_unit is not None and granularity is None:
+        message = f"the pmf {schema.roles.pmf!r} is about ticks whose length is not said"
+        hint = f'name their length: granularity="1 s" (the column {schema.roles.lower!r} counts {schema.time_unit})'
+        raise QueryError("type-mismatch", message, hint=hint)
+
+
 def _missing(role: str, name: str | None, schema: Schema, otherwise: str) -> SchemaError:
     what = f"no {role} column is named" if name is None else f"the table has no column {name!r} for the {role}"
     near = f"; {did_you_mean(name or role, schema.columns) or 'the table has no columns'}"
@@ -108,22 +128,26 @@ def _missing(role: str, name: str | None, schema: Schema, otherwise: str) -> Sch
 
 def _named(expr: Expr, schema: Schema, *, returned: bool = False) -> Expr:
     """The expression with every attribute naming a column."""
+    computed = {id(a) for n in walk(expr) if isinstance(n, Arithmetic | Negate) for a in attributes(n)}
 
     def rule(node: Expr) -> Expr:
         if not isinstance(node, Attribute) or node.name is None or node.name in schema.columns:
             return node
-        return _role_column(node, node.name, schema, returned=returned)
+        return _role_column(node, node.name, schema, returned=returned, computed=id(node) in computed)
 
     return transform(expr, rule)
 
 
-def _role_column(node: Attribute, name: str, schema: Schema, *, returned: bool) -> Attribute:
+def _role_column(node: Attribute, name: str, schema: Schema, *, returned: bool, computed: bool) -> Attribute:
     roles = schema.roles
     if name in ("time", "timestamp"):
         if roles.lower == roles.upper:
             return replace(node, name=roles.lower)
         message = f"the time of {node.step} is an interval, not one value"
-        hint = f"write {node.step}.{roles.lower} or {node.step}.{roles.upper}"
+        lower, upper = f"{node.step}.{roles.lower}", f"{node.step}.{roles.upper}"
+        hint = f"write {lower} or {upper}"
+        if computed:
+            hint = f"WITHIN bounds the length of a match; {lower} and {upper} can be compared and returned as they are"
         raise UnsupportedError("unsupported", message, span=node.span, hint=hint)
     if name == "type" and roles.type in schema.columns:
         return replace(node, name=roles.type)
@@ -131,18 +155,24 @@ def _role_column(node: Attribute, name: str, schema: Schema, *, returned: bool) 
         return replace(node, name=roles.id)
     if name == "id" and returned:
         return replace(node, name=None)
-    _require_column(name, schema, node)
+    _require_column(name, schema, node.span)
     return node
 
 
-def _require_column(name: str, schema: Schema, node: Attribute | None) -> None:
+def _require_column(name: str, schema: Schema, span: Span | None) -> None:
     if name not in schema.columns:
         hint = did_you_mean(name, schema.columns)
-        span = None if node is None else node.span
         raise QueryError("unknown-name", f"the table has no column {name[:60]!r}", span=span, hint=hint)
 
 
-def _check_result_columns(query: Query) -> None:
+def _check_result_columns(query: Query, schema: Schema) -> None:
+    own = own_columns(query.output, exact=schema.roles.exact)
+    for key in query.equivalence:
+        if key in own:
+            message = f"the key column {key!r} has the name of a column every result has"
+            raise QueryError(
+                "duplicate-name", message, span=query.spans.get(place_of_key(key)), hint="rename it in the table"
+            )
     for item in query.measures:
         if item.name in query.equivalence:
             message = f"the result already has the key column {item.name!r}"

@@ -67,8 +67,8 @@ def _check_expression(root: Expr) -> int:
     while stack:
         node, depth = stack.pop()
         nodes += 1
-        if depth > limits.MAX_EXPRESSION_DEPTH:
-            message = f"an expression is nested more than {limits.MAX_EXPRESSION_DEPTH} deep"
+        if depth > limits.MAX_EXPRESSION_DEPTH and next(children(node), None) is not None:
+            message = f"more than {limits.MAX_EXPRESSION_DEPTH} operators stand above one another in an expression"
             hint = "a chain of additions counts one per +"
             raise QueryError("limit", message, span=_short(root.span), hint=hint)
         _check_leaf(node)

@@ -18,7 +18,7 @@ from whenabouts.language.assembly import measure
 from whenabouts.language.bounds import check_confidence, check_size
 from whenabouts.language.check import check
 from whenabouts.language.durations import from_timedelta, unit_named
-from whenabouts.language.values import Events, Operand, Value, call, expression
+from whenabouts.language.values import Events, Operand, Value, call, expression, python_value
 from whenabouts.plan.expressions import Expr, Pick, conjuncts
 from whenabouts.plan.pattern import (
     DEFAULT_NAME,
@@ -75,6 +75,7 @@ class Clauses:
         """The window: `within(10)` ticks, `within(15, "seconds")`, `within(20, "events")`, `within(timedelta(…))`."""
         if isinstance(amount, timedelta):
             amount, unit = from_timedelta(amount)
+        amount = python_value(amount)  # type: ignore[assignment]
         if isinstance(amount, bool) or not isinstance(amount, int | float):
             raise QueryError("type-mismatch", f"a window is a number or a timedelta, not {amount!r}")
         if unit is not None:
@@ -87,6 +88,7 @@ class Clauses:
 
     def confidence(self, least: float, *, above: bool = False) -> Draft:
         """CONFIDENCE >= least, or > least: leave out rows of matches that are less probable."""
+        least = python_value(least)  # type: ignore[assignment]
         if isinstance(least, bool) or not isinstance(least, int | float):
             raise QueryError("type-mismatch", f"a confidence is a number, not {least!r}")
         check_confidence(Confidence(least, above))
@@ -264,7 +266,8 @@ def _count(number: int) -> int:
     return _whole(number, "a quantifier")
 
 
-def _whole(number: int, what: str) -> int:
+def _whole(given: int, what: str) -> int:
+    number = python_value(given)
     if isinstance(number, bool) or not isinstance(number, int):
         raise QueryError("type-mismatch", f"{what} is a whole number, not {number!r}")
     return number

@@ -14,9 +14,7 @@ from whenabouts.language.limits import INT64_MAX
 from whenabouts.language.references import check_condition, check_item, check_total
 from whenabouts.language.shapes import check_shapes
 from whenabouts.plan.expressions import Attribute, Pick
-from whenabouts.plan.pattern import Measure, Output, Query, StepInfo, Strategy, Window, steps_of_query
-
-RESULT_COLUMNS = ("match_id", "pattern", "start", "end", "confidence", "events", "op")
+from whenabouts.plan.pattern import Measure, Output, Query, StepInfo, Strategy, Window, own_columns, steps_of_query
 
 
 def check(query: Query) -> Query:
@@ -49,7 +47,8 @@ def _check_names(query: Query) -> None:
         check_text(key)
         if not key:
             raise QueryError("syntax", "a key column has an empty name")
-    taken = dict.fromkeys(() if query.output is Output.TOTAL else RESULT_COLUMNS, "every match row has a column")
+    row = "the row of totals" if query.output is Output.TOTAL else "every match row"
+    taken = dict.fromkeys(own_columns(query.output, exact=True), f"{row} has a column")
     for item in query.measures:
         check_text(item.name)
         if not item.name or item.name in taken:

@@ -7,7 +7,6 @@ convert its literals to it. Invariant: only exact conversions; what would be rou
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 
@@ -29,18 +28,15 @@ from whenabouts.plan.expressions import (
     Expr,
     In,
     IsNull,
-    Like,
     Literal,
     Not,
-    Or,
     Pick,
-    children,
     transform,
 )
 from whenabouts.plan.render import render_expr
 from whenabouts.plan.typing import CALENDAR_FUNCTIONS, FUNCTIONS, infer
+from whenabouts.plan.units import Truth, domain, measured
 
-Truth = (Compare, In, Like, IsNull, And, Or, Not, Between)  # nodes that are true or false: a unit does not cross them
 FIRST_OF = {Pick.EACH: Pick.FIRST, Pick.EACH_BEFORE: Pick.FIRST, Pick.EACH_UPTO: Pick.FIRST}
 LAST_OF = {Pick.EACH: Pick.LAST, Pick.EACH_BEFORE: Pick.PREVIOUS, Pick.EACH_UPTO: Pick.CURRENT}
 
@@ -86,6 +82,10 @@ class _Coercion:
                 return self.without_durations(replace(node, items=literals))
             case Call(function, arguments) if FUNCTIONS[function].result is None:
                 return replace(node, arguments=self._aligned(arguments))
+            case IsNull():
+                return self.without_durations(node)
+            case Call(function) if function in CALENDAR_FUNCTIONS:
+                return self.without_durations(node)
             case _:
                 return node
 
@@ -93,7 +93,7 @@ class _Coercion:
         """Values that are compared with one another, with their literals in the type of the others."""
         types = {infer(s, self.schema) for s in siblings if not isinstance(s, Literal)}
         if DType.TIME in types:
-            unit = self._unit(siblings)
+            unit = self._unit(*siblings)
             return tuple(self._date(s, unit) for s in siblings)
         if DType.FLOAT in types:
             return tuple(_as_float(s) for s in siblings)
@@ -110,9 +110,8 @@ class _Coercion:
 
     def without_durations(self, root: Expr) -> Expr:
         """Durations as integers, in the unit of the columns they are compared with."""
-        domain = list(_domain(root))
-        unit = self._unit(domain)
-        if not any(isinstance(node, DurationLiteral) for node in domain):
+        unit = self._unit(root)
+        if not any(isinstance(node, DurationLiteral) for node in domain(root)):
             return root
         return transform(root, lambda n: self._integer(n, unit) if isinstance(n, DurationLiteral) else n)
 
@@ -124,32 +123,17 @@ class _Coercion:
             ticks = length / clock_nanoseconds(unit)
         return Literal(_whole(ticks, literal, unit), span=literal.span)
 
-    def _unit(self, nodes: Iterable[Expr]) -> str | None:
-        """The one unit of all times and durations among the nodes, else the clock's."""
+    def _unit(self, *roots: Expr) -> str | None:
+        """The one unit of all times and durations in these expressions, else the clock's."""
         found: dict[str | None, Attribute] = {}
-        for node in (n for root in nodes for n in _domain(root)):
-            if isinstance(node, Attribute) and node.name is not None:
-                column = self.schema.columns[node.name]
-                if column.dtype in (DType.TIME, DType.DURATION):
-                    found.setdefault(column.unit, node)
+        for node in (n for root in roots for n in measured(root, self.schema)):
+            found.setdefault(self.schema.columns[node.name or ""].unit, node)
         if len(found) > 1:
             (one, first), (other, second) = list(found.items())[:2]
             counts = f"{render_expr(first)} counts {one or 'ticks'}, {render_expr(second)} counts {other or 'ticks'}"
             hint = "bring the columns to one unit in the table"
             raise QueryError("type-mismatch", counts, span=second.span, hint=hint)
         return next(iter(found)) if found else self.schema.time_unit
-
-
-def _domain(root: Expr) -> Iterator[Expr]:
-    """The nodes that share one unit with the root: not beyond conditions, counts and calendar functions."""
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        yield node
-        opaque = isinstance(node, Call) and node.function in CALENDAR_FUNCTIONS
-        if opaque or (isinstance(node, Aggregate) and node.function == "count"):
-            continue
-        stack.extend(child for child in children(node) if not isinstance(child, Truth))
 
 
 def _as_float(sibling: Expr) -> Expr:

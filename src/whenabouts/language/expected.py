@@ -47,6 +47,7 @@ GROUPS: tuple[tuple[frozenset[str], str, frozenset[str]], ...] = tuple(
     )
 )
 SIGN_WORDS = {kind: f"'{sign}'" for sign, (kind, _) in SYMBOLS.items() if kind not in ("CMP", "AND", "OR", "UNION")}
+CLOSE = 0.66  # two of three letters in their order: SQE for SEQ
 UNSAID = frozenset(("SEMICOLON", "BANG", "LBRACE"))
 ENDS_NAME = frozenset(("COMMA", "RPAR", "BAR", "LSQB"))
 CLOSING = {"LPAR": ")", "LSQB": "]", "LBRACE": "}"}
@@ -133,7 +134,7 @@ def _misspelt_before(place: Place) -> str | None:
         return None
     words = {"SEQUENCE": "SEQ", "ALL": "AND"} | {w: w for w in ("SEQ", *CLAUSES)}
     for before in reversed(place.tokens[max(0, place.position - 2) : place.position]):
-        near = difflib.get_close_matches(before[:40].upper(), words, n=1, cutoff=0.7) if before.type == "NAME" else []
+        near = difflib.get_close_matches(before[:40].upper(), words, n=1, cutoff=CLOSE) if before.type == "NAME" else []
         if near:
             return f"did you mean {words[near[0]]} instead of {before}?"
     return None

@@ -13,7 +13,16 @@ from whenabouts.errors import QueryError, UnsupportedError
 from whenabouts.events.schema import Schema
 from whenabouts.language.assembly import STRATEGY
 from whenabouts.plan.expressions import Aggregate, Arithmetic, Expr, Negate, Pick, attributes, walk
-from whenabouts.plan.pattern import Absent, Closure, Output, Query, Sequence, Strategy, walk_pattern
+from whenabouts.plan.pattern import (
+    UNCERTAIN_COLUMNS,
+    Absent,
+    Closure,
+    Output,
+    Query,
+    Sequence,
+    Strategy,
+    walk_pattern,
+)
 from whenabouts.plan.render import render_expr, render_pattern
 from whenabouts.plan.typing import shorten
 
@@ -21,7 +30,6 @@ STRATEGIES = (Strategy.ANY, Strategy.NEXT)
 CLOSURES = (Closure.MAXIMAL, Closure.SET)
 EXPECTED = ("count", "sum")  # aggregates with an expected value that needs no list of matches
 ORDERED = (Pick.PREVIOUS, Pick.FIRST, Pick.LAST, Pick.EACH_BEFORE, Pick.EACH_UPTO)
-RESULT_COLUMNS = ("confidence_kind", "confidence_error", "ranges", "final_at")
 
 
 def check_times(query: Query, schema: Schema) -> None:
@@ -75,7 +83,7 @@ def _check_output(query: Query) -> None:
         hint = "CLOSURE set gives one match for all orders of the same events"
         raise UnsupportedError("unsupported", message, span=query.spans.get("RETURN"), hint=hint)
     for item in query.measures:
-        if item.name in RESULT_COLUMNS:
+        if query.output is not Output.TOTAL and item.name in UNCERTAIN_COLUMNS:
             message = f"over uncertain time every match row has a column {item.name!r}"
             raise QueryError("duplicate-name", message, span=item.expr.span, hint="name the item: … AS other_name")
         function = item.expr.function if isinstance(item.expr, Aggregate) else None

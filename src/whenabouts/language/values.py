@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+import numpy as np
+
 from whenabouts.errors import QueryError
 from whenabouts.language import forms
 from whenabouts.language.durations import from_timedelta
@@ -38,6 +40,7 @@ class Value:
 
     __slots__ = ("expr",)
     __hash__ = None  # type: ignore[assignment]  # == builds a comparison
+    __array_ufunc__ = None  # NumPy's numbers leave operators to us, on both sides
 
     def __init__(self, expr: Expr) -> None:
         self.expr = expr
@@ -157,8 +160,16 @@ class Events:
 Operand = Value | Events | Constant
 
 
+def python_value(value: object) -> object:
+    """A NumPy number, truth value or string as Python's; anything else as it is."""
+    if isinstance(value, np.bool_ | np.integer | np.floating | np.str_) and not isinstance(value, np.timedelta64):
+        return float(value) if isinstance(value, np.floating) else value.item()
+    return value
+
+
 def expression(operand: object) -> Expr:
     """The node for whatever may stand beside a `Value`."""
+    operand = python_value(operand)
     match operand:
         case Value():
             return operand.expr

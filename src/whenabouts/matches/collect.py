@@ -36,6 +36,8 @@ def collect(
     """The match rows of one kernel call. `merge` drops equal matches; `safe` is the extra column of COLLAPSED."""
     count = int(out.fill[0])
     grouped = en.entries_of(out.ends, out.events, out.steps, count, len(program.steps))
+    if safe is not None:
+        grouped = _ties_by_id(grouped, batch, _ids(bound, table))
     digests = digests_of(bound, program, table, batch, grouped)
     firsts, lasts = first_and_last(out, count)
     times = table.column(bound.schema.roles.lower)
@@ -81,6 +83,18 @@ def rows_of(
         measures = Measures(bound, program, table, batch.rows, grouped, dict(aggregates))
         columns.update({m.name: measures.column(m.expr) for m in bound.query.measures})
     return pa.table([_cast(columns[f.name], f.type) for f in schema], schema=schema)
+
+
+def _ties_by_id(grouped: en.Entries, batch: Batch, ids: Any) -> en.Entries:
+    """The events of each step by time and, at one instant, by id, since the order of rows must not show.
+
+    Only a row of COLLAPSED lists several events of one instant for a step.
+    """
+    taken = _gather(ids, pa.array(batch.rows[grouped.events]))
+    rank = np.asarray(pc.rank(taken, sort_keys="ascending", tiebreaker="dense")).astype(np.int64)
+    entry = np.repeat(np.arange(grouped.step.size), np.diff(grouped.items))
+    order = np.lexsort((rank, batch.events.time[grouped.events], entry))
+    return grouped._replace(events=grouped.events[order])
 
 
 def _cast(column: Any, kind: pa.DataType) -> Any:

@@ -6,24 +6,26 @@ list of values of a step's events; what remains is an expression over those colu
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from whenabouts.events.schema import DType
+from whenabouts.events.schema import Column, DType
 from whenabouts.kernels import entries as en
 from whenabouts.kernels.columns import evaluate, plain
 from whenabouts.kernels.program import I64, Program
-from whenabouts.matches.record import arrow_type
+from whenabouts.matches.record import computed_type
 from whenabouts.plan import expressions as ex
 from whenabouts.plan.bound import Bound
 from whenabouts.plan.expressions import Expr, Pick
 from whenabouts.plan.typing import infer
+from whenabouts.plan.units import unit_of
 
 _REDUCE = {"sum": 0, "avg": 0, "min": 1, "max": 2}
-_COMPUTED = "#"  # step name of a placeholder for an aggregate's column; no query can contain it
+_COMPUTED = "\0"  # step and first letter of the column of a placeholder for an aggregate; no query can contain it
 
 
 class Measures:
@@ -41,17 +43,18 @@ class Measures:
         self.bound, self.program, self.table, self.rows, self.grouped = bound, program, table, rows, grouped
         self.aggregates = aggregates
         self.count = grouped.bounds.size - 1
-        self.computed: list[Any] = []
+        self.schema = bound.schema  # grows by the columns of aggregates
+        self.computed: dict[str, Any] = {}
 
     def column(self, expr: Expr) -> Any:
         """The column of one RETURN item, in its result type."""
         if isinstance(expr, ex.Attribute):
             return self._lists(expr) if expr.pick is Pick.EACH else self._original(expr)
-        dtype = infer(expr, self.bound.schema)
-        value = evaluate(ex.transform(expr, self._replace_aggregate), self._resolve, self.bound.schema)
+        kind = computed_type(expr, self.bound.schema, self.table.schema)
+        value = evaluate(ex.transform(expr, self._replace_aggregate), self._resolve, self.schema)
         if isinstance(value, pa.Scalar):
             value = pa.repeat(value, self.count)
-        return pc.cast(value, arrow_type(dtype, self.bound.schema))
+        return pc.cast(value, kind)
 
     def _picked(self, a: ex.Attribute) -> Any:
         """Source row per match of the event an attribute reads, NULL where the step is not bound."""
@@ -78,15 +81,18 @@ class Measures:
 
     def _resolve(self, a: ex.Attribute) -> Any:
         if a.step == _COMPUTED:
-            return self.computed[int(a.name or 0)]
+            return self.computed[a.name or ""]
         assert a.name is not None  # noqa: S101 - events themselves occur only as whole items
-        return plain(self._original(a), self.bound.schema.columns[a.name].dtype)
+        return plain(self._original(a), self.bound.schema.columns[a.name])
 
     def _replace_aggregate(self, node: Expr) -> Expr:
         if not isinstance(node, ex.Aggregate):
             return node
-        self.computed.append(self._aggregate(node))
-        return ex.Attribute(_COMPUTED, str(len(self.computed) - 1))
+        name = f"{_COMPUTED}{len(self.computed)}"
+        self.computed[name] = self._aggregate(node)
+        column = Column(name, infer(node, self.bound.schema), unit_of(node, self.bound.schema))
+        self.schema = replace(self.schema, columns={**self.schema.columns, name: column})
+        return ex.Attribute(_COMPUTED, name)
 
     def _aggregate(self, node: ex.Aggregate) -> Any:
         assert node.argument is not None  # noqa: S101 - count(*) belongs to RETURN TOTAL
@@ -98,7 +104,7 @@ class Measures:
         schema = self.bound.schema
 
         def of_elements(a: ex.Attribute) -> Any:
-            return plain(_whole(self.table.column(a.name).take(rows)), schema.columns[a.name or ""].dtype)
+            return plain(_whole(self.table.column(a.name).take(rows)), schema.columns[a.name or ""])
 
         values = evaluate(node.argument, of_elements, schema)
         if isinstance(values, pa.Scalar):
@@ -108,7 +114,7 @@ class Measures:
     def _reduced(self, function: str, offsets: I64, values: Any, dtype: DType) -> Any:
         valid = np.asarray(pc.is_valid(values))
         if function in self.aggregates:
-            numbers = np.asarray(pc.fill_null(values.cast(pa.float64()), 0.0))
+            numbers = np.asarray(pc.fill_null(values.cast(pa.float64(), safe=False), 0.0))
             result = en.fold_lists(offsets, numbers, valid, self.aggregates[function])
             return pa.array(result, mask=np.isnan(result))
         ranked = None

@@ -30,6 +30,7 @@ from whenabouts.plan.expressions import Attribute, Expr, Pick
 from whenabouts.plan.pattern import Measure, Output, Query
 from whenabouts.plan.render import render
 from whenabouts.plan.typing import infer
+from whenabouts.plan.units import moment_of, unit_of
 
 KIND, ERROR, RANGES, FINAL_AT = "confidence_kind", "confidence_error", "ranges", "final_at"
 EXACT, BOUNDED, ESTIMATED = "exact", "bounded", "estimated"
@@ -70,7 +71,7 @@ def result_schema(bound: Bound, table: pa.Schema) -> pa.Schema:
     ids = id_type(bound, table)
     if query.output is Output.TOTAL:
         fields = [pa.field(PATTERN, pa.string()), *keys]
-        return pa.schema([*fields, *(pa.field(m.name, _total_type(m, bound.schema, time)) for m in query.measures)])
+        return pa.schema([*fields, *(pa.field(m.name, _total_type(m, bound.schema, table)) for m in query.measures)])
     fields = [pa.field(MATCH_ID, pa.string()), pa.field(PATTERN, pa.string()), *keys]
     fields += [pa.field(START, time), pa.field(END, time), pa.field(CONFIDENCE, pa.float64())]
     fields.append(pa.field(EVENTS, pa.map_(pa.string(), pa.list_(ids))))
@@ -97,31 +98,35 @@ def measure_type(expr: Expr, bound: Bound, table: pa.Schema) -> pa.DataType:
     if isinstance(expr, Attribute):
         kind = id_type(bound, table) if expr.name is None else _plain(table.field(expr.name).type)
         return pa.list_(kind) if expr.pick is Pick.EACH else kind
-    return arrow_type(infer(expr, bound.schema), bound.schema)
+    return computed_type(expr, bound.schema, table)
 
 
-def arrow_type(dtype: DType, schema: Schema) -> pa.DataType:
-    """The Arrow type of a computed value."""
-    unit = schema.time_unit
-    if dtype is DType.TIME:
-        return pa.timestamp(unit) if unit else pa.int64()
-    if dtype is DType.DURATION:
-        return pa.duration(unit) if unit else pa.int64()
-    return {
-        DType.INT: pa.int64(),
-        DType.FLOAT: pa.float64(),
-        DType.BOOL: pa.bool_(),
-        DType.STRING: pa.string(),
-        DType.NULL: pa.int64(),
-    }[dtype]
+def computed_type(expr: Expr, schema: Schema, table: pa.Schema) -> pa.DataType:
+    """The Arrow type of a computed value: times and durations count what the columns they come from count."""
+    dtype, unit = infer(expr, schema), unit_of(expr, schema)
+    if dtype is DType.TIME and unit is not None:
+        column = moment_of(expr, schema)
+        kind = None if column is None else _plain(table.field(column.name).type)
+        return pa.timestamp(unit, kind.tz if kind is not None and pa.types.is_timestamp(kind) else None)
+    if dtype is DType.DURATION and unit is not None:
+        return pa.duration(unit)
+    return _COMPUTED[dtype]
 
 
-def _total_type(measure: Measure, schema: Schema, time: pa.DataType) -> pa.DataType:
+_COMPUTED = {
+    DType.INT: pa.int64(),
+    DType.FLOAT: pa.float64(),
+    DType.BOOL: pa.bool_(),
+    DType.STRING: pa.string(),
+    DType.NULL: pa.int64(),
+    DType.TIME: pa.int64(),  # of a clock of plain integers
+    DType.DURATION: pa.int64(),
+}
+
+
+def _total_type(measure: Measure, schema: Schema, table: pa.Schema) -> pa.DataType:
     """Over uncertain time a total is an expected value; of durations, in the unit of their column."""
-    if not schema.roles.exact:
-        return pa.float64()
-    dtype = infer(measure.expr, schema)
-    return time if dtype is DType.TIME else arrow_type(dtype, schema)
+    return computed_type(measure.expr, schema, table) if schema.roles.exact else pa.float64()
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:

@@ -100,6 +100,19 @@ class Output(StrEnum):
     TOTAL = "total"
 
 
+OWN_COLUMNS = {
+    Output.EACH: ("match_id", "pattern", "start", "end", "confidence", "events", "op"),
+    Output.COLLAPSED: ("match_id", "pattern", "start", "end", "confidence", "events", "op", "safe"),
+    Output.TOTAL: ("pattern",),
+}
+UNCERTAIN_COLUMNS = ("confidence_kind", "confidence_error", "ranges", "final_at")  # of rows, over uncertain time
+
+
+def own_columns(output: Output, *, exact: bool) -> tuple[str, ...]:
+    """The columns every result has, whose names keys and RETURN items cannot have."""
+    return OWN_COLUMNS[output] + (() if exact or output is Output.TOTAL else UNCERTAIN_COLUMNS)
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """WITHIN amount [unit] [INCLUSIVE]. unit None: ticks of the clock; "event": number of events."""
@@ -146,7 +159,7 @@ class Query:
     limit: int | None = None
     name: str = DEFAULT_NAME
     text: str | None = field(default=None, compare=False, repr=False)  # as written, for carets
-    spans: Mapping[str, Span] = field(default_factory=dict, compare=False, repr=False)  # of clauses, by first word
+    spans: Mapping[str, Span] = field(default_factory=dict, compare=False, repr=False)  # of clauses and [keys]
 
 
 def parts_of(pattern: Pattern) -> tuple[Pattern, ...]:

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
+from whenabouts.errors import QueryError
 from whenabouts.plan.bound import Bound
 from whenabouts.plan.expressions import And, Attribute, Between, Compare, Expr, Not, Pick, conjuncts, transform
-from whenabouts.plan.pattern import StepInfo, Strategy
+from whenabouts.plan.pattern import StepInfo, Strategy, own_columns
 
 
 def flatten_conjunctions(bound: Bound) -> Bound:
@@ -34,11 +35,14 @@ def infer_key(bound: Bound) -> Bound:
     """An equality chain over one column that ties all steps together is a key: a.k = b.k AND b.k = c.k -> [k].
 
     Optional steps may only hang on mandatory ones: were they links, a match without them would not be tied.
-    Two steps must be mandatory: a match of one event is no equality, and may have a null key.
+    Two steps must be mandatory: a match of one event is no equality, and may have a null key. A key is a column of the
+    result: a column with the name of another one there (`start`) stays a condition.
     """
     columns = {c for pair in map(_equality, bound.query.where) if pair for c in (pair[0].name,) if c is not None}
-    for column in sorted(columns):
+    taken = own_columns(bound.query.output, exact=bound.schema.roles.exact)
+    for column in sorted(columns.difference(taken)):
         if column not in bound.key and _ties_all(bound, column):
+            _check_names(bound, column)
             bound = replace(bound, key=(*bound.key, column))
     return bound
 
@@ -53,6 +57,14 @@ def drop_key_equalities(bound: Bound) -> Bound:
         return pair is not None and pair[0].name in bound.key
 
     return _with_where(bound, (item for item in bound.query.where if not implied(item)))
+
+
+def _check_names(bound: Bound, key: str) -> None:
+    """As for [key], whose meaning the conditions have: no RETURN item has the name of a key."""
+    for item in bound.query.measures:
+        if item.name == key:
+            message = f"the result already has the key column {key!r}: WHERE makes it equal for all steps"
+            raise QueryError("duplicate-name", message, span=item.expr.span, hint="name the item: … AS other_name")
 
 
 Rule = Callable[[Bound], Bound]

@@ -84,7 +84,7 @@ CALENDAR: Mapping[str, Callable[[int], int]] = {
 
 
 def call(function: str, arguments: Sequence[Any], unit: str | None) -> Any:
-    """The value of a function; `unit` is what the clock counts."""
+    """The value of a function; `unit` is what its times count."""
     if function in LENIENT:
         return LENIENT[function](*arguments)
     if any(a is None for a in arguments):

@@ -38,6 +38,7 @@ from whenabouts.plan.expressions import (
     Pick,
     attributes,
 )
+from whenabouts.plan.units import unit_of
 
 Value: TypeAlias = int | float | str | bool | None
 Event: TypeAlias = Mapping[str, Any]
@@ -143,7 +144,11 @@ def _compare(expr: Compare, scope: Scope) -> Value:
 
 
 def compared(op: str, left: Value, right: Value) -> bool | None:
-    """SQL comparison."""
+    """SQL comparison: an integer next to a float is the nearest float."""
+    if isinstance(left, float) and isinstance(right, int):
+        right = float(right)
+    elif isinstance(left, int) and isinstance(right, float):
+        left = float(left)
     return None if left is None or right is None else COMPARE[op](left, right)
 
 
@@ -249,7 +254,8 @@ def _aggregate(expr: Aggregate, scope: Scope) -> Value:
 
 
 def _call(expr: Call, scope: Scope) -> Value:
-    result: Value = call(expr.function, [evaluate(a, scope) for a in expr.arguments], scope.schema.time_unit)
+    unit = unit_of(expr, scope.schema)
+    result: Value = call(expr.function, [evaluate(a, scope) for a in expr.arguments], unit)
     return result
 
 
