@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from numba import njit
 
 from whenabouts.events.schema import DType
-from whenabouts.events.times import I8, NULL_TIME, bad_rows_of, mark
+from whenabouts.events.times import bad_rows_of, exact_faults
 from whenabouts.kernels.columns import evaluate, plain
 from whenabouts.kernels.program import F64, I64, NULL_INT, U64, Program
 from whenabouts.kernels.types import Events, instants
@@ -63,7 +63,7 @@ def prepare(bound: Bound, program: Program, table: pa.Table, given: U64 | None =
     """
     rows, bits = _relevant(bound, program, table, given)
     readings = None if bound.schema.roles.exact else readings_of(bound, table)
-    fault = _null_times(bound, table) if readings is None else readings.fault
+    fault = exact_faults(table.column(bound.schema.roles.lower)) if readings is None else readings.fault
     bad = [] if fault is None else bad_rows_of(fault)
     if fault is not None and bad:
         keep = fault[rows] == 0
@@ -85,16 +85,6 @@ def prepare(bound: Bound, program: Program, table: pa.Table, given: U64 | None =
     floats, ints = _matrices(bound, program, table, rows)
     instant, after = instants(time, runs)
     return Batch(Events(time, bits, codes, runs, instant, after, floats, ints), rows, tuple(bad), times)
-
-
-def _null_times(bound: Bound, table: pa.Table) -> I8 | None:
-    """The faults of exact times; None if there are none."""
-    column = table.column(bound.schema.roles.lower)
-    if not column.null_count:
-        return None
-    fault = np.zeros(table.num_rows, np.int8)
-    mark(fault, np.asarray(pc.is_null(column)), NULL_TIME)
-    return fault
 
 
 def _relevant(bound: Bound, program: Program, table: pa.Table, given: U64 | None) -> tuple[I64, U64]:
@@ -238,10 +228,11 @@ def _ticks(bound: Bound, table: pa.Table, rows: I64) -> I64:
     column = table.column(bound.schema.roles.lower)
     if pa.types.is_date(column.type):
         column = column.cast(pa.timestamp("s"))
+    column = pc.cast(column, pa.int64(), safe=False)  # what does not fit is set aside already
     if column.null_count == 0 and _all_in_order(rows, table):
-        time = np.asarray(column.cast(pa.int64()).combine_chunks())
+        time = np.asarray(column.combine_chunks())
     else:
-        time = np.asarray(pc.fill_null(column.cast(pa.int64()), 0))[rows]
+        time = np.asarray(pc.fill_null(column, 0))[rows]
     time = np.array(time, np.int64)  # Arrow memory is read-only, and the kernels take one kind of array
     return time // bound.tick if bound.tick > 1 else time
 
