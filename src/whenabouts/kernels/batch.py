@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numba import njit
 
+from whenabouts.errors import DataError
 from whenabouts.events.schema import DType
 from whenabouts.events.times import bad_rows_of, exact_faults
 from whenabouts.kernels.columns import evaluate, plain
@@ -29,6 +30,7 @@ from whenabouts.plan import expressions as ex
 from whenabouts.plan.bound import Bound
 from whenabouts.plan.expressions import Expr
 from whenabouts.plan.pattern import Strategy
+from whenabouts.plan.render import render_expr
 
 NULL_KEY = "null key"
 
@@ -295,6 +297,19 @@ def by_key(codes, count):
     return order, runs
 
 
+def _with_null(value: Any, expr: Expr) -> I64:
+    """Whole numbers with NULL_INT for NULL; that number itself is refused rather than taken for NULL."""
+    encoded: I64 = np.asarray(pc.fill_null(value, NULL_INT) if value.null_count else value)
+    if encoded.size and encoded.min() == NULL_INT and np.count_nonzero(encoded == NULL_INT) > value.null_count:
+        raise DataError(
+            "data",
+            f"the value {NULL_INT} of {render_expr(expr)} cannot be told from NULL in a condition on several events",
+            span=expr.span,
+            hint="turn it into NULL or another number first",
+        )
+    return encoded
+
+
 def _matrices(bound: Bound, program: Program, table: pa.Table, rows: I64) -> tuple[F64, I64]:
     """The derived columns: floats (NaN for NULL) and everything else as integers; strings by their rank."""
     resolve = resolver(bound, table, rows)
@@ -309,11 +324,11 @@ def _matrices(bound: Bound, program: Program, table: pa.Table, rows: I64) -> tup
         if isinstance(value, pa.ChunkedArray):
             value = value.combine_chunks()
         if d.dtype is DType.FLOAT:
-            floats[d.slot] = np.asarray(pc.fill_null(value.cast(pa.float64()), np.nan))
+            floats[d.slot] = np.asarray(pc.fill_null(pc.cast(value, pa.float64(), safe=False), np.nan))
         elif d.dtype is DType.STRING:
             texts.append((d.slot, value))
         else:
-            ints[d.slot] = np.asarray(pc.fill_null(value.cast(pa.int64()), NULL_INT))
+            ints[d.slot] = _with_null(value.cast(pa.int64()), d.expr)
     if texts:
         everything = pa.chunked_array([v.unique() for _, v in texts]).unique()
         ranked = everything.drop_null().sort()
