@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from whenabouts.kernels.interrupts import uninterrupted
 from whenabouts.kernels.program import I64
 
 
@@ -24,6 +25,7 @@ class Entries(NamedTuple):
     events: npt.NDArray[np.int32]
 
 
+@uninterrupted
 @njit(cache=True)
 def entries_of(ends, events, steps, matches, step_count):
     """Group the events of each match by step, steps in order, time order kept inside a step."""
