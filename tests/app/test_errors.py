@@ -147,6 +147,23 @@ def test_interruption_memory_and_disk(run, path, monkeypatch, error, code):
     done = run("match", QUERY, path)
     assert done.code == code
     assert done.err.count("\n") <= 2
+    assert done.err.strip() == "interrupted" or error is not KeyboardInterrupt
+
+
+def test_an_interruption_while_starting():
+    """Arrow takes a while to import; instead of racing with it, another module in its place sends the signal."""
+    program = (
+        "import os, signal, sys\n"
+        "class Interrupting:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'pyarrow':\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupting())\n"
+        "from whenabouts.app.start import main\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (cli.INTERRUPTED, "", "interrupted\n")
 
 
 def test_a_closed_pipe_ends_quietly(tmp_path):

@@ -2,6 +2,8 @@
 
 from types import SimpleNamespace
 
+import pytest
+
 import whenabouts
 
 MOST = 15
@@ -18,6 +20,12 @@ def public_faults(package: object) -> list[str]:
 
 def test_public_names_are_few_and_documented():
     assert public_faults(whenabouts) == []
+
+
+def test_names_are_imported_when_they_are_used():
+    assert sorted(name for names in whenabouts._ROOMS.values() for name in names) == whenabouts.__all__
+    with pytest.raises(AttributeError, match="gone"):
+        whenabouts.gone  # noqa: B018
 
 
 def test_faults_are_noticed():

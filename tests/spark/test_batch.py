@@ -178,12 +178,19 @@ def test_bad_rows(spark):
         {"id": 4, "type": "A", "time": 4, "k": None, "v": 0},
         {"id": 5, "type": "A", "time": 5, "k": 1, "v": 1},
         {"id": 6, "type": "B", "time": 6, "k": 1, "v": 1},
+        {"id": 7, "type": "B", "time": 2**63 - 1, "k": 1, "v": 1},
+        {"id": 8, "type": "B", "time": -(2**62), "k": 1, "v": 1},
     ]
-    df = spark.createDataFrame(rows, "id int, type string, time int, k int, v int")
+    df = spark.createDataFrame(rows, "id int, type string, time long, k int, v int")
     for condition in ("a.v > 0", "abs(a.v) > 0"):  # decided in Spark, decided in Python
         query = wa.query(f"PATTERN SEQ(A a, B b) WHERE [k] AND {condition} WITHIN 10")
         expected = {(row["id"], row["reason"]) for row in query.bad_rows(rows)}
-        assert expected == {(1, "null time"), (2, "null key")}
+        assert expected == {
+            (1, "null time"),
+            (2, "null key"),
+            (7, "time out of range"),
+            (8, "time out of range"),
+        }
         assert {(row.id, row.reason) for row in query.bad_rows(df).collect()} == expected
         assert query.match(df).count() == 1
 

@@ -17,11 +17,11 @@ from whenabouts.spark.schema import arrow_schema
 pytestmark = pytest.mark.spark
 
 EXPRESSIONS, ROWS = 240, 120
-BIG = 2**53  # Arrow compares no larger integers with floats
+BIG = 2**53
 NAN, INFINITY = float("nan"), float("inf")
 START = 1_710_000_000_000_000
 VALUES = {
-    "i": (pa.int64(), [0, 1, 2, -1, BIG, -BIG]),
+    "i": (pa.int64(), [0, 1, 2, -1, BIG, -BIG, BIG + 1, 2**62, 2**63 - 1, -(2**63)]),
     "h": (pa.int16(), [0, 1, 2, -1, 32767]),
     "f": (pa.float64(), [0.0, -0.0, 0.1, 1.0, 2.0, 1.5, NAN, INFINITY, -INFINITY, float(2**53)]),
     "g": (pa.float32(), [0.0, 0.1, 1.0, 2.0, NAN]),
@@ -40,8 +40,8 @@ KINDS = {
     DType.BOOL: ["b", "c"],
 }
 LITERALS = {
-    DType.INT: [0, 1, 2, -1, BIG],
-    DType.FLOAT: [0.0, 0.1, 1.0, 1.5, -INFINITY],
+    DType.INT: [0, 1, 2, -1, BIG, 2**63 - 1],
+    DType.FLOAT: [0.0, 0.1, 1.0, 1.5, 2.0**53, 2.0**63, -INFINITY],
     DType.STRING: ["", "a", "ab", "B", "ä", "\U0001f600"],
     DType.BOOL: [True, False],
 }

@@ -18,7 +18,8 @@ from typing import Annotated, Any
 import typer
 
 from whenabouts.app import asking
-from whenabouts.app.terminal import DONE, FAILED, INTERRUPTED, PIPE_CLOSED, WRONG_QUESTION, Terminal
+from whenabouts.app.start import INTERRUPTED
+from whenabouts.app.terminal import DONE, FAILED, PIPE_CLOSED, WRONG_QUESTION, Terminal
 from whenabouts.app.times import TimeOptions
 from whenabouts.app.writing import format_for, rows_of, write_file, write_stream
 from whenabouts.errors import EnvironmentProblem
@@ -246,7 +247,7 @@ def demo(
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """The entry point of the command `whenabouts`."""
+    """Run the command with these words, by default those of the command line, and leave with its exit code."""
     words = sys.argv[1:] if arguments is None else arguments
     sys.exit(_run(words))
 
@@ -261,6 +262,8 @@ def _run(words: list[str]) -> int:
     try:
         code = app(words, prog_name="whenabouts", standalone_mode=False)
         sys.stdout.flush()
+        if code == INTERRUPTED:  # newer versions of typer make this of an interruption, in silence
+            raise KeyboardInterrupt
         return code if isinstance(code, int) else DONE
     except (BrokenPipeError, SystemExit) as left:  # typer makes the second of the first
         if isinstance(left, SystemExit) and not isinstance(left.__context__, BrokenPipeError):

@@ -22,7 +22,7 @@ from rich.console import Console
 from whenabouts.app.times import for_shell
 from whenabouts.errors import QueryError, SchemaError, WhenaboutsError
 
-DONE, FAILED, WRONG_QUESTION, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
+DONE, FAILED, WRONG_QUESTION, PIPE_CLOSED = 0, 1, 2, 141
 PATIENCE = 10.0  # seconds
 WHY_SO_LONG = "(the first query of its kind compiles its loops, for some minutes; after that they are kept on disk)"
 PYDANTIC = "Value error, "  # how the library below typer begins a sentence

@@ -22,13 +22,14 @@ I64 = npt.NDArray[np.int64]
 I8 = npt.NDArray[np.int8]
 
 NULL_TIME = "null time"
+OUT_OF_RANGE = "time out of range"
 FAULTS = (
     "",  # good
     NULL_TIME,  # of a time recorded with an error
     "null bound",
     "null error",  # also: a source whose error is not known
     "negative error",
-    "time out of range",
+    OUT_OF_RANGE,
     "lower > upper",
     "null pmf",
     "pmf of wrong length",
@@ -53,15 +54,24 @@ def intervals_of(table: pa.Table, roles: Roles) -> Intervals:
     if roles.error is None:
         lower = _integers(table.column(roles.lower), fault, "null bound")
         upper = _integers(table.column(roles.upper), fault, "null bound")
-        mark(fault, _beyond(lower) | _beyond(upper), "time out of range")
+        mark(fault, _beyond(lower) | _beyond(upper), OUT_OF_RANGE)
         mark(fault, lower > upper, "lower > upper")
         return Intervals(lower, upper, None, fault)
     recorded = _integers(table.column(roles.lower), fault, NULL_TIME)
     before, after = _errors(table, roles.error, fault)
-    mark(fault, _beyond(recorded) | _beyond(before) | _beyond(after), "time out of range")
+    mark(fault, _beyond(recorded) | _beyond(before) | _beyond(after), OUT_OF_RANGE)
     lower, upper = recorded - before, recorded + after  # wraps around only where a part is out of range itself
-    mark(fault, _beyond(lower) | _beyond(upper), "time out of range")
+    mark(fault, _beyond(lower) | _beyond(upper), OUT_OF_RANGE)
     return Intervals(lower, upper, recorded, fault)
+
+
+def exact_faults(column: Any) -> I8 | None:
+    """The faults of exact times; None if there are none. Two times within LIMIT are less than 2^63 apart."""
+    fault = np.zeros(len(column), np.int8)
+    values = _integers(column, fault, NULL_TIME)
+    if values.min(initial=0) <= -LIMIT or values.max(initial=0) >= LIMIT:
+        mark(fault, _beyond(values), OUT_OF_RANGE)
+    return fault if fault.any() else None
 
 
 def mark(fault: I8, where: Any, reason: str) -> None:
@@ -142,6 +152,6 @@ def _side(table: pa.Table, side: Reach, fault: I8, *, up: bool) -> I64:
     mark(fault, values < 0, "negative error")
     up_to, down_to = side.per_unit.numerator, side.per_unit.denominator
     too_long = values > LIMIT // up_to
-    mark(fault, too_long, "time out of range")
+    mark(fault, too_long, OUT_OF_RANGE)
     scaled = np.where(too_long, 0, values) * up_to
     return -(-scaled // down_to) if up else scaled // down_to

@@ -18,8 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numba import njit
 
+from whenabouts.errors import DataError
 from whenabouts.events.schema import DType
-from whenabouts.events.times import I8, NULL_TIME, bad_rows_of, mark
+from whenabouts.events.times import bad_rows_of, exact_faults
 from whenabouts.kernels.columns import evaluate, plain, without_nan
 from whenabouts.kernels.program import F64, I64, NULL_INT, U64, Program
 from whenabouts.kernels.types import Events, instants
@@ -29,6 +30,7 @@ from whenabouts.plan import expressions as ex
 from whenabouts.plan.bound import Bound
 from whenabouts.plan.expressions import Expr
 from whenabouts.plan.pattern import Strategy
+from whenabouts.plan.render import render_expr
 
 NULL_KEY = "null key"
 
@@ -63,7 +65,7 @@ def prepare(bound: Bound, program: Program, table: pa.Table, given: U64 | None =
     """
     rows, bits = _relevant(bound, program, table, given)
     readings = None if bound.schema.roles.exact else readings_of(bound, table)
-    fault = _null_times(bound, table) if readings is None else readings.fault
+    fault = exact_faults(table.column(bound.schema.roles.lower)) if readings is None else readings.fault
     bad = [] if fault is None else bad_rows_of(fault)
     if fault is not None and bad:
         keep = fault[rows] == 0
@@ -85,16 +87,6 @@ def prepare(bound: Bound, program: Program, table: pa.Table, given: U64 | None =
     floats, ints = _matrices(bound, program, table, rows)
     instant, after = instants(time, runs)
     return Batch(Events(time, bits, codes, runs, instant, after, floats, ints), rows, tuple(bad), times)
-
-
-def _null_times(bound: Bound, table: pa.Table) -> I8 | None:
-    """The faults of exact times; None if there are none."""
-    column = table.column(bound.schema.roles.lower)
-    if not column.null_count:
-        return None
-    fault = np.zeros(table.num_rows, np.int8)
-    mark(fault, np.asarray(pc.is_null(column)), NULL_TIME)
-    return fault
 
 
 def _relevant(bound: Bound, program: Program, table: pa.Table, given: U64 | None) -> tuple[I64, U64]:
@@ -247,7 +239,10 @@ def _codes_of(column: Any) -> I64:
 
 
 def _ticks(bound: Bound, table: pa.Table, rows: I64) -> I64:
-    column = plain(table.column(bound.schema.roles.lower), bound.schema.time)
+    column = table.column(bound.schema.roles.lower)
+    if pa.types.is_date(column.type):
+        column = column.cast(pa.timestamp("s"))
+    column = pc.cast(column, pa.int64(), safe=False)  # what does not fit is set aside already
     if column.null_count == 0 and _all_in_order(rows, table):
         time = np.asarray(column.combine_chunks())
     else:
@@ -314,6 +309,19 @@ def by_key(codes, count):
     return order, runs
 
 
+def _with_null(value: Any, expr: Expr) -> I64:
+    """Whole numbers with NULL_INT for NULL; that number itself is refused rather than taken for NULL."""
+    encoded: I64 = np.asarray(pc.fill_null(value, NULL_INT) if value.null_count else value)
+    if encoded.size and encoded.min() == NULL_INT and np.count_nonzero(encoded == NULL_INT) > value.null_count:
+        raise DataError(
+            "data",
+            f"the value {NULL_INT} of {render_expr(expr)} cannot be told from NULL in a condition on several events",
+            span=expr.span,
+            hint="turn it into NULL or another number first",
+        )
+    return encoded
+
+
 def _matrices(bound: Bound, program: Program, table: pa.Table, rows: I64) -> tuple[F64, I64]:
     """The derived columns: floats (NaN for NULL) and everything else as integers; strings by their rank."""
     resolve = resolver(bound, table, rows)
@@ -328,11 +336,11 @@ def _matrices(bound: Bound, program: Program, table: pa.Table, rows: I64) -> tup
         if isinstance(value, pa.ChunkedArray):
             value = value.combine_chunks()
         if d.dtype is DType.FLOAT:
-            floats[d.slot] = np.asarray(pc.fill_null(value.cast(pa.float64(), safe=False), np.nan))
+            floats[d.slot] = np.asarray(pc.fill_null(pc.cast(value, pa.float64(), safe=False), np.nan))
         elif d.dtype is DType.STRING:
             texts.append((d.slot, value))
         else:
-            ints[d.slot] = np.asarray(pc.fill_null(value.cast(pa.int64()), NULL_INT))
+            ints[d.slot] = _with_null(value.cast(pa.int64()), d.expr)
     if texts:
         everything = pa.chunked_array([v.unique() for _, v in texts]).unique()
         ranked = everything.drop_null().sort()

@@ -4,14 +4,15 @@ Problem: a predicate must cost nanoseconds inside the match loop, and nothing a 
 Idea: typed expression nodes become Python syntax-tree nodes (never source text), which Numba compiles to functions of
 fixed signature; the generic match loops receive them as first-class functions and stay in the disk cache.
 Three-valued logic: every expression yields a value and the condition under which it is NULL; a boolean that is NULL has
-the value False. Whatever reads a single event only is not compiled at all: it is a derived column (see `columns`).
+the value False. A whole number that does not fit 64 bits and a float that is NaN are NULL. Whatever reads a single
+event only is not compiled at all: it is a derived column (see `columns`).
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numba
@@ -19,6 +20,7 @@ from numba import types
 
 from whenabouts.errors import UnsupportedError
 from whenabouts.events.schema import DType, Schema
+from whenabouts.kernels.arithmetic import INLINED, WRAPPING
 from whenabouts.kernels.program import NULL_INT, Derived, Registers
 from whenabouts.plan import expressions as ex
 from whenabouts.plan.expressions import Expr, Pick
@@ -38,6 +40,7 @@ class Value:
     code: ast.expr
     dtype: DType
     null: ast.expr | None = None
+    nan: bool = False  # NULL exactly where the value is NaN
 
 
 @dataclass(slots=True)
@@ -187,7 +190,7 @@ class Compiler:
     def read_column(self, column: Derived, row: ast.expr) -> Value:
         if column.dtype is DType.FLOAT:
             code = cell("F", column.slot, row)
-            return Value(code, column.dtype, compare(code, "!=", code))
+            return floating(code)
         code = cell("I", column.slot, row)
         null = compare(code, "=", const(NULL_INT))
         if column.dtype is DType.BOOL:
@@ -207,21 +210,33 @@ class Compiler:
 
     def _arithmetic(self, expr: ex.Arithmetic) -> Value:
         left, right = self.value(expr.left), self.value(expr.right)
-        null = either(left.null, right.null)
+        zero = compare(right.code, "=", const(0)) if expr.op in "/%" else None
+        nonzero = right.code if zero is None else choose(zero, const(1), right.code)
+        unknown = either(*(v.null for v in (left, right) if not v.nan), zero)  # NaN stays NaN
         if expr.op == "/":
-            zero = compare(right.code, "=", const(0))
-            safe = choose(zero, const(1.0), right.code)
-            return Value(binary(left.code, ast.Div(), safe), DType.FLOAT, either(null, zero))
-        dtype = DType.FLOAT if DType.FLOAT in (left.dtype, right.dtype) else left.dtype
+            return floating(binary(left.code, ast.Div(), nonzero), unknown)
+        if DType.FLOAT in (left.dtype, right.dtype):
+            if expr.op == "%":
+                return floating(call("float_remainder", call("float", left.code), call("float", nonzero)), unknown)
+            return floating(binary(left.code, _ARITHMETIC[expr.op](), right.code), unknown)
         if expr.op == "%":
-            zero = compare(right.code, "=", const(0))
-            safe = choose(zero, const(1), right.code)
-            return Value(call("remainder", left.code, safe), dtype, either(null, zero))
-        return Value(binary(left.code, _ARITHMETIC[expr.op](), right.code), dtype, null)
+            return Value(call("remainder", left.code, nonzero), left.dtype, unknown)
+        if self._times_apart(expr):
+            return Value(binary(left.code, ast.Sub(), right.code), left.dtype, unknown)
+        wrapped, beyond = WRAPPING[expr.op]
+        beyond_range = call(beyond, left.code, right.code)
+        return Value(call(wrapped, left.code, right.code), left.dtype, either(unknown, beyond_range))
+
+    def _times_apart(self, expr: ex.Arithmetic) -> bool:
+        """Whether two events' times are subtracted: they are less than 2^62, so the difference fits."""
+        time = self.layout.schema.roles.lower
+        return expr.op == "-" and all(isinstance(x, ex.Attribute) and x.name == time for x in (expr.left, expr.right))
 
     def _negate(self, expr: ex.Negate) -> Value:
         inner = self.value(expr.operand)
-        return Value(ast.UnaryOp(ast.USub(), inner.code), inner.dtype, inner.null)
+        if inner.dtype is DType.FLOAT:
+            return replace(inner, code=ast.UnaryOp(ast.USub(), inner.code))
+        return _signed(call("difference", const(0), inner.code), inner)
 
     def _compare(self, expr: ex.Compare) -> Value:
         left, right = self.value(expr.left), self.value(expr.right)
@@ -258,7 +273,9 @@ class Compiler:
     def _call(self, expr: ex.Call) -> Value:
         if expr.function == "abs":
             inner = self.value(expr.arguments[0])
-            return Value(call("abs", inner.code), inner.dtype, inner.null)
+            if inner.dtype is DType.FLOAT:
+                return replace(inner, code=call("abs", inner.code))
+            return _signed(call("magnitude", inner.code), inner)
         if expr.function in ("least", "greatest"):
             values = [self.value(a) for a in expr.arguments]
             best = values[0]
@@ -299,10 +316,21 @@ def any_of(items: Sequence[ast.expr]) -> ast.expr:
     return items[0] if len(items) == 1 else ast.BoolOp(ast.Or(), list(items))
 
 
+def floating(code: ast.expr, unknown: ast.expr | None = None) -> Value:
+    """A float that is NULL if it is NaN, or for another reason."""
+    return Value(code, DType.FLOAT, either(unknown, compare(code, "!=", code)), nan=unknown is None)
+
+
+def _signed(code: ast.expr, inner: Value) -> Value:
+    """A whole number with another sign than `inner`; the least one has no counterpart."""
+    return Value(code, inner.dtype, either(inner.null, compare(inner.code, "=", const(NULL_INT))))
+
+
 def _comparison(op: str, left: Value, right: Value) -> Value:
-    null = either(left.null, right.null)
+    test = either(*(v.null for v in (left, right) if op == "!=" or not v.nan))  # NaN is unequal, and nothing else
     code = compare(left.code, op, right.code)
-    return Value(both(code, negation(null)) if null is not None else code, DType.BOOL, null)
+    null = either(left.null, right.null)
+    return Value(both(code, negation(test)) if test is not None else code, DType.BOOL, null)
 
 
 def _either_value(a: Value, b: Value, op: str) -> Value:
@@ -347,12 +375,12 @@ def compile_aggregate(compiler: Compiler, expr: ex.Aggregate) -> Value:
     if expr.function in layout.aggregates:
         return _registered(layout, expr.function, step, column, candidate, empty)
     if expr.function in ("sum", "avg"):
-        total = _running(layout, "sum", step, column)
-        if candidate is not None:
-            total = binary(total, ast.Add(), choose(candidate.null or FALSE, const(0), candidate.code))
+        added = choose(candidate.null or FALSE, const(0), candidate.code) if candidate is not None else None
+        total = _total if column.dtype is DType.FLOAT else _whole_total
+        of_all, mean = total(layout, step, column, added)
         if expr.function == "sum":
-            return Value(total, column.dtype, empty)
-        return Value(binary(total, ast.Div(), choose(empty, const(1), counted)), DType.FLOAT, empty)
+            return Value(of_all.code, of_all.dtype, either(empty, of_all.null))
+        return floating(binary(mean, ast.Div(), choose(empty, const(1), counted)), empty)
     if expr.function in ("min", "max"):
         extreme = _running(layout, expr.function, step, column)
         if candidate is not None:
@@ -362,6 +390,28 @@ def compile_aggregate(compiler: Compiler, expr: ex.Aggregate) -> Value:
             extreme = choose(take, candidate.code, extreme)
         return Value(extreme, column.dtype, empty)
     raise UnsupportedError("unsupported", f"{expr.function}() cannot be used here", span=expr.span)
+
+
+def _total(layout: Layout, step: str, column: Derived, added: ast.expr | None) -> tuple[Value, ast.expr]:
+    """The running sum of floats, as it is and as what an average divides."""
+    code = _running(layout, "sum", step, column)
+    code = code if added is None else binary(code, ast.Add(), added)
+    return floating(code), code
+
+
+def _whole_total(layout: Layout, step: str, column: Derived, added: ast.expr | None) -> tuple[Value, ast.expr]:
+    """The same of whole numbers: one register holds the sum modulo 2^64, another how often it has wrapped around."""
+    wraps = item("ri", const(layout.int_register("wraps", step, column_key(column))))  # updated first: it reads the sum
+    code = _running(layout, "sum", step, column)
+    if added is not None:
+        wraps, code = binary(wraps, ast.Add(), call("carry", code, added)), call("sum", code, added)
+    exact = binary(call("float", code), ast.Add(), binary(wraps, ast.Mult(), const(2.0**64)))
+    return Value(code, column.dtype, compare(wraps, "!=", const(0))), exact
+
+
+def increased(total: ast.expr, value: Value) -> ast.expr:
+    """A running sum after one more value."""
+    return binary(total, ast.Add(), value.code) if value.dtype is DType.FLOAT else call("sum", total, value.code)
 
 
 def column_key(column: Derived) -> int:
@@ -413,13 +463,6 @@ def compile_function(body: list[ast.stmt], signature: Any, names: dict[str, Any]
     arguments = ast.arguments([], [ast.arg(p) for p in _PARAMETERS], None, [], [], None, [])
     function = ast.FunctionDef("generated", arguments, body, [], None)
     module = ast.fix_missing_locations(ast.Module([function], []))
-    scope: dict[str, Any] = {"abs": abs, "float": float, "remainder": _remainder, **names}
+    scope: dict[str, Any] = {"abs": abs, "float": float, **INLINED, **names}
     exec(compile(module, "<whenabouts>", "exec"), scope)  # noqa: S102 - built from typed nodes, holds no user text
     return numba.njit(signature, error_model="numpy", _nrt=False)(scope["generated"])
-
-
-@numba.njit(error_model="numpy", _nrt=False)
-def _remainder(a, b):
-    """SQL's %: the sign of the dividend."""
-    r = abs(a) % abs(b)
-    return r if a >= 0 else -r

@@ -2,7 +2,8 @@
 
 Everything that reads one event only (type tests, constants, LIKE, functions of strings) is evaluated here with Arrow's
 vectorised functions, before matching; the match loops see bits and numbers. Three-valued logic is Arrow's Kleene logic.
-Invariant: NaN never survives: it is read as NULL, and functions undefined for their argument yield NULL.
+Invariant: NaN never survives: it is read as NULL, and functions undefined for their argument yield NULL, as do
+operations on whole numbers whose result does not fit 64 bits. Whole numbers meet floats as floats.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -28,11 +30,7 @@ def evaluate(expr: Expr, resolve: Resolve, schema: Schema) -> Any:
     try:
         return _Evaluator(resolve, schema).value(expr)
     except pa.ArrowInvalid as error:
-        if "overflow" in str(error):
-            raise DataError(
-                "data", f"integer overflow while evaluating an expression: {error}", span=expr.span
-            ) from error
-        raise
+        raise DataError("data", f"an expression cannot be evaluated: {error}", span=expr.span) from error
 
 
 def plain(values: Any, column: Column) -> Any:
@@ -77,7 +75,7 @@ class _Evaluator:
             case ex.Arithmetic(op, left, right):
                 return _arithmetic(op, self.value(left), self.value(right))
             case ex.Negate(operand):
-                return pc.negate_checked(self.value(operand))
+                return _negated(self.value(operand))
             case ex.Call(function, arguments):
                 return self.call(expr, function, arguments)
             case _:
@@ -86,7 +84,7 @@ class _Evaluator:
     def condition(self, expr: Expr) -> Any:
         match expr:
             case ex.Compare(op, left, right):
-                return _COMPARE[op](*_comparable(self.value(left), self.value(right)))
+                return _COMPARE[op](*_alike(self.value(left), self.value(right)))
             case ex.And(items):
                 return _fold(pc.and_kleene, [self.boolean(i) for i in items])
             case ex.Or(items):
@@ -111,11 +109,13 @@ class _Evaluator:
     def contained(self, operand: Expr, items: tuple[ex.Literal, ...]) -> Any:
         inner = self.value(operand)
         options = [i.value for i in items if i.value is not None]
-        found = _fold(pc.or_kleene, [pc.equal(*_comparable(inner, pa.scalar(o))) for o in options[:1]])
+        found = _fold(pc.or_kleene, [pc.equal(*_alike(inner, pa.scalar(o))) for o in options[:1]])
         if len(options) > 1:
             if any(isinstance(o, float) for o in options) or pa.types.is_floating(inner.type):
-                inner, options = pc.cast(inner, pa.float64(), safe=False), [float(o) for o in options]
+                inner, options = _floats(inner), [float(o) for o in options]
             kind = inner.type if pa.types.is_string(inner.type) else pa.array(options).type
+            if pa.types.is_floating(inner.type) or pa.types.is_floating(kind):
+                kind, inner = pa.float64(), pc.add(_floats(inner), 0.0)  # lists tell 0.0 and -0.0 apart
             found = pc.is_in(inner.cast(kind), value_set=pa.array(options, kind))
             found = pc.if_else(pc.is_valid(inner), found, pa.scalar(None, pa.bool_()))
         if len(options) < len(items):  # x IN (1, NULL) is never false
@@ -141,18 +141,24 @@ def _fold(combine: Callable[[Any, Any], Any], items: list[Any]) -> Any:
     return whole
 
 
-def _comparable(*values: Any) -> tuple[Any, ...]:
-    """In one type: NULL takes that of the others, and integers next to floats become floats, however large."""
-    kinds = {v.type for v in values if not pa.types.is_null(v.type)}
-    if any(pa.types.is_floating(k) for k in kinds):
-        return tuple(_as_float(v) for v in values)
-    kind = next(iter(kinds), pa.null())
-    return tuple(pa.scalar(None, kind) if pa.types.is_null(v.type) else v for v in values)
+def _alike(*values: Any) -> tuple[Any, ...]:
+    """The values in one type: NULL takes that of the others, and whole numbers become floats beside a float."""
+    kinds = [v.type for v in values if not pa.types.is_null(v.type)]
+    if not kinds:
+        return values
+    kind = pa.float64() if any(pa.types.is_floating(k) for k in kinds) else kinds[0]
+    return tuple(_typed(v, kind) for v in values)
 
 
-def _as_float(value: Any) -> Any:
-    """The nearest float, as SQL has it; Arrow alone refuses integers beyond 2**53."""
-    return pc.cast(value, pa.float64(), safe=False)
+def _typed(value: Any, kind: Any) -> Any:
+    if pa.types.is_null(value.type):
+        return pa.scalar(None, kind)
+    return _floats(value) if pa.types.is_floating(kind) else value
+
+
+def _floats(values: Any) -> Any:
+    """As floats, rounded where a whole number has too many digits."""
+    return pc.cast(values, pa.float64(), safe=False)
 
 
 _COMPARE = {
@@ -166,17 +172,54 @@ _COMPARE = {
 
 
 def _arithmetic(op: str, left: Any, right: Any) -> Any:
-    left, right = _comparable(left, right)
+    left, right = _alike(left, right)
     if op == "/":
-        left, right = _as_float(left), _as_float(right)
-        return without_nan(pc.divide(left, _nonzero(right)))
+        return without_nan(pc.divide(_floats(left), _nonzero(_floats(right))))
+    floating = pa.types.is_floating(left.type)
     if op == "%":
-        right = _nonzero(right)
-        quotient = pc.divide(left, right)  # Arrow truncates integer division, as SQL's % needs
-        quotient = pc.trunc(quotient) if pa.types.is_floating(left.type) else quotient
-        return pc.subtract(left, pc.multiply(quotient, right))
-    result = {"+": pc.add_checked, "-": pc.subtract_checked, "*": pc.multiply_checked}[op](left, right)
-    return without_nan(result) if pa.types.is_floating(result.type) else result
+        return _float_remainder(left, right) if floating else _remainder(left, _nonzero(right))
+    return without_nan(_WRAPPING[op](left, right)) if floating else _whole_numbers(op, left, right)
+
+
+_WRAPPING = {"+": pc.add, "-": pc.subtract, "*": pc.multiply}
+_CHECKED = {"+": pc.add_checked, "-": pc.subtract_checked, "*": pc.multiply_checked}
+
+
+def _whole_numbers(op: str, left: Any, right: Any) -> Any:
+    """Sum, difference or product; NULL where it does not fit 64 bits."""
+    try:
+        return _CHECKED[op](left, right)
+    except pa.ArrowInvalid:  # in some row; what has wrapped around is 2^64 or more away from the truth
+        wrapped = _WRAPPING[op](left, right)
+        away = pc.abs(pc.subtract(_floats(wrapped), _WRAPPING[op](_floats(left), _floats(right))))
+        return pc.if_else(pc.less(away, 2.0**63), wrapped, pa.scalar(None, wrapped.type))
+
+
+def _negated(value: Any) -> Any:
+    return pc.negate(value) if pa.types.is_floating(value.type) else _whole_numbers("-", pa.scalar(0), value)
+
+
+def _absolute(value: Any) -> Any:
+    return pc.abs(value) if pa.types.is_floating(value.type) else pc.if_else(pc.less(value, 0), _negated(value), value)
+
+
+def _remainder(left: Any, right: Any) -> Any:
+    """Of whole numbers; Arrow truncates their division, as SQL's % needs."""
+    right = pc.if_else(pc.equal(right, -1), pa.scalar(1), right)  # the quotient by -1 may not fit
+    return pc.subtract(left, pc.multiply(pc.divide(left, right), right))
+
+
+def _float_remainder(left: Any, right: Any) -> Any:
+    with np.errstate(invalid="ignore"):
+        result = np.fmod(_numbers(left), _numbers(right))
+    kept = pa.array(np.atleast_1d(result), from_pandas=True)
+    return kept if result.ndim else kept[0]
+
+
+def _numbers(values: Any) -> Any:
+    """Floats for numpy, NULL as NaN."""
+    filled = pc.fill_null(values, np.nan)
+    return np.float64(filled.as_py()) if isinstance(filled, pa.Scalar) else np.asarray(filled)
 
 
 def _nonzero(values: Any) -> Any:
@@ -185,10 +228,13 @@ def _nonzero(values: Any) -> Any:
 
 def _float(function: Callable[..., Any]) -> Callable[..., Any]:
     def apply(*values: Any) -> Any:
-        result = without_nan(function(*(_as_float(v) for v in values)))
-        return pc.if_else(pc.is_finite(result), result, pa.scalar(None, pa.float64()))
+        return without_nan(function(*(_floats(v) for v in values)))
 
     return apply
+
+
+def _logarithm(value: Any) -> Any:
+    return pc.ln(pc.if_else(pc.greater(value, 0), value, pa.scalar(None, pa.float64())))
 
 
 def _whole(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -200,12 +246,12 @@ def _whole(function: Callable[..., Any]) -> Callable[..., Any]:
     return apply
 
 
+def _unless_equal(a: Any, b: Any) -> Any:
+    return pc.if_else(pc.fill_null(pc.equal(a, b), fill_value=False), pa.scalar(None, a.type), a)
+
+
 def _round(value: Any) -> Any:
     return pc.round(value, round_mode="half_towards_infinity")
-
-
-def _nullif(a: Any, b: Any) -> Any:
-    return pc.if_else(pc.fill_null(pc.equal(a, b), fill_value=False), pa.scalar(None, a.type), a)
 
 
 _PATTERNED: dict[str, Callable[[Any, Any], Any]] = {
@@ -221,13 +267,13 @@ _CALENDAR: dict[str, Callable[[Any], Any]] = {
 }
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "abs": pc.abs_checked,
+    "abs": _absolute,
     "sign": lambda v: pc.cast(pc.sign(v), pa.int64()),
     "floor": _whole(pc.floor),
     "ceil": _whole(pc.ceil),
     "round": _whole(_round),
     "sqrt": _float(pc.sqrt),
-    "ln": _float(pc.ln),
+    "ln": _float(_logarithm),
     "exp": _float(pc.exp),
     "power": _float(pc.power),
     "mod": lambda a, b: _arithmetic("%", a, b),
@@ -235,8 +281,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "upper": pc.utf8_upper,
     "trim": lambda v: pc.utf8_trim(v, characters=" "),
     "length": lambda v: pc.cast(pc.utf8_length(v), pa.int64()),
-    "coalesce": lambda *values: pc.coalesce(*_comparable(*values)),
-    "nullif": lambda a, b: _nullif(*_comparable(a, b)),
-    "greatest": lambda *values: pc.max_element_wise(*_comparable(*values)),
-    "least": lambda *values: pc.min_element_wise(*_comparable(*values)),
+    "coalesce": lambda *values: pc.coalesce(*_alike(*values)),
+    "nullif": lambda *values: _unless_equal(*_alike(*values)),
+    "greatest": lambda *values: pc.max_element_wise(*_alike(*values)),
+    "least": lambda *values: pc.min_element_wise(*_alike(*values)),
 }

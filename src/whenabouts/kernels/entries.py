@@ -13,6 +13,7 @@ import numpy.typing as npt
 from numba import njit
 
 from whenabouts.kernels.folds import compiled_fold
+from whenabouts.kernels.interrupts import uninterrupted
 from whenabouts.kernels.program import I64
 
 
@@ -25,6 +26,7 @@ class Entries(NamedTuple):
     events: npt.NDArray[np.int32]
 
 
+@uninterrupted
 @njit(cache=True)
 def entries_of(ends, events, steps, matches, step_count):
     """Group the events of each match by step, steps in order, time order kept inside a step."""

@@ -181,12 +181,17 @@ def _running_update(
     here = cg.item(array, cg.const(slot))
     new = {
         "icount": lambda: cg.binary(here, ast.Add(), cg.const(1)),
-        "sum": lambda: cg.binary(here, ast.Add(), value.code),
+        "sum": lambda: cg.increased(here, value),
+        "wraps": lambda: cg.binary(here, ast.Add(), cg.call("carry", _sum_of(layout, owner), value.code)),
         "min": lambda: _better(layout, here, value, "<", owner),
         "max": lambda: _better(layout, here, value, ">", owner),
     }[kind]()
     store = ast.Assign([ast.Subscript(ast.Name(array, ast.Load()), cg.const(slot), ast.Store())], new)
     return ast.If(cg.negation(value.null), [store], []) if value.null is not None else store
+
+
+def _sum_of(layout: cg.Layout, owner: tuple[str, int]) -> ast.expr:
+    return cg.item("ri", cg.const(layout.int_register("sum", *owner)))
 
 
 def _better(layout: cg.Layout, here: ast.expr, value: cg.Value, op: str, owner: tuple[str, int]) -> ast.expr:

@@ -79,8 +79,10 @@ class Derived:
 class Registers:
     """What a partial match remembers: event indices (int registers), running aggregates (int and float registers)."""
 
-    ints: tuple[tuple[str, str, int], ...]  # (kind, step, column slot): last, first, count, isum, imin, imax, icount
-    floats: tuple[tuple[str, str, int], ...]  # fsum, fmin, fmax, or a registered aggregate's state
+    ints: tuple[
+        tuple[str, str, int], ...
+    ]  # (kind, step, column slot): last, first, count, icount, sum, wraps, min, max
+    floats: tuple[tuple[str, str, int], ...]  # sum, min, max, or a registered aggregate's state
 
     def int_slot(self, kind: str, step: str, column: int = -1) -> int:
         return self.ints.index((kind, step, column))

@@ -17,6 +17,7 @@ import numpy as np
 from numba import njit, typeof, types
 
 from whenabouts.kernels.codegen import CONDITION, UPDATE
+from whenabouts.kernels.interrupts import uninterrupted
 from whenabouts.kernels.program import EDGE, PART, POSITION, WAY, Tables
 from whenabouts.kernels.ranked import Ranked
 from whenabouts.kernels.types import Events, Limits, Output, Values
@@ -62,7 +63,7 @@ def compiled(function: Callable[..., Any], signature: Any) -> Callable[..., Any]
     loop = FunctionType(function.__code__, function.__globals__, function.__name__)
     loop.__qualname__ = f"{function.__name__}_{_digest()}"
     loop.__module__ = function.__module__
-    return njit(signature, cache=True)(loop)
+    return uninterrupted(njit(signature, cache=True)(loop))
 
 
 @lru_cache

@@ -5,7 +5,7 @@ Idea: an instant acts on the weights of the partial matches (one weight per edge
 go over it") as a linear map. The maps of the instants inside the window are multiplied, and the product slides with two
 stacks: no subtraction, constant work per event whatever the window. A weight is (count, and per summed column: number,
 sum, min, max), the semiring of the spec of imprecise time, section 7(b).
-Invariant: counts are kept twice, modulo 2^64 and as a float; the former is exact whenever the latter is below 2^63.
+Invariant: counts and sums are kept twice, modulo 2^64 and as a float; where the two are close, the former is exact.
 Conditions between events need more than an edge to stand on: `graph_totals` sums along the match graph of each start.
 """
 
@@ -29,7 +29,7 @@ def cleared(ints, floats):
     floats[:] = 0.0
     for k in range((ints.shape[-1] - 1) // FIELDS):
         ints[..., 3 + FIELDS * k] = np.int64(0x7FFFFFFFFFFFFFFF)
-        ints[..., 4 + FIELDS * k] = -np.int64(0x7FFFFFFFFFFFFFFF)
+        ints[..., 4 + FIELDS * k] = -np.int64(0x7FFFFFFFFFFFFFFF) - 1
         floats[..., 3 + FIELDS * k] = np.inf
         floats[..., 4 + FIELDS * k] = -np.inf
 

@@ -114,7 +114,7 @@ class Measures:
     def _reduced(self, function: str, offsets: I64, values: Any, dtype: DType) -> Any:
         valid = np.asarray(pc.is_valid(values))
         if function in self.aggregates:
-            numbers = np.asarray(pc.fill_null(values.cast(pa.float64(), safe=False), 0.0))
+            numbers = np.asarray(pc.fill_null(pc.cast(values, pa.float64(), safe=False), 0.0))
             result = en.fold_lists(offsets, numbers, valid, self.aggregates[function])
             return pa.array(result, mask=np.isnan(result))
         ranked = None
@@ -126,13 +126,27 @@ class Measures:
         result, counted = en.reduce_lists(offsets, numbers, valid, _REDUCE.get(function, 0))
         if function == "count":
             return pa.array(counted)
-        empty = counted == 0
-        if function == "avg":
-            return pa.array(result / np.maximum(counted, 1), mask=empty)
-        column = pa.array(result, mask=empty)
+        if function in ("sum", "avg"):
+            return _total(function, offsets, numbers, valid, result, counted)
+        column = pa.array(result, mask=counted == 0)
         if ranked is not None:
             return ranked.take(column)
         return column.cast(pa.bool_()) if dtype is DType.BOOL else column
+
+
+def _total(function: str, offsets: I64, numbers: Any, valid: Any, sums: Any, counted: I64) -> Any:
+    """Sums or averages of lists; NULL where there is nothing to add, or no such number."""
+    mean, beyond = sums / np.maximum(counted, 1), np.isnan(sums)
+    longest = int(np.diff(offsets).max(initial=0))
+    if sums.dtype.kind == "i" and numbers.size and longest * max(-int(numbers.min()), int(numbers.max())) >= 2**63:
+        high, _ = en.reduce_lists(offsets, numbers >> 32, valid, 0)  # in halves, which have room for carries
+        low, _ = en.reduce_lists(offsets, numbers & 0xFFFFFFFF, valid, 0)
+        high, low = high + (low >> 32), low & 0xFFFFFFFF
+        beyond = (high < -(2**31)) | (high >= 2**31)
+        mean = (high * 2.0**32 + low) / np.maximum(counted, 1)
+    if function == "sum":
+        return pa.array(sums, mask=(counted == 0) | beyond)
+    return pa.array(mean, mask=(counted == 0) | np.isnan(mean))
 
 
 def _whole(column: Any) -> Any:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from whenabouts.events.schema import DType
@@ -32,6 +33,7 @@ from whenabouts.plan.pattern import Strategy
 from whenabouts.plan.typing import infer
 
 FITS = 2.0**63
+TRUSTED = 2.0**95  # rounding errors of sums of so much, over a million events, are less than 2^62
 
 
 def total(
@@ -94,23 +96,31 @@ def _kind(bound: Bound, argument: ex.Expr) -> DType:
 def _column(function: str, kind: DType | None, at: int, ints: I64, floats: F64) -> Any:
     count = floats[:, at]
     if function == "count":
-        return pa.array(ints[:, at], mask=count >= FITS)
+        return pa.array(ints[:, at], mask=~_exact(ints[:, at], count, count))
     empty = count == 0
-    if function == "avg":
-        with np.errstate(invalid="ignore", over="ignore"):
-            exact = (np.abs(floats[:, at + 1]) < FITS) & (count < FITS) & (kind is not DType.FLOAT)
-            mean = np.where(
-                exact, ints[:, at + 1] / np.maximum(ints[:, at], 1), floats[:, at + 1] / np.where(empty, 1, count)
-            )
-        return pa.array(mean, mask=empty | ~np.isfinite(mean))
-    offset = {"sum": 1, "min": 2, "max": 3}[function]
+    if function in ("min", "max"):
+        extremes = (floats if kind is DType.FLOAT else ints)[:, at + (2 if function == "min" else 3)]
+        return pa.array(extremes, mask=empty)
+    sums, whole = floats[:, at + 1], ints[:, at + 1]
+    with np.errstate(invalid="ignore", over="ignore"):
+        largest = np.maximum(np.abs(floats[:, at + 2]), np.abs(floats[:, at + 3]))
+        exact = _exact(whole, sums, count * largest) & (kind is not DType.FLOAT)
+        if function == "avg":
+            mean = np.where(exact, whole.astype(np.float64), sums) / np.where(empty, 1, count)
+            return pa.array(mean, mask=empty | np.isnan(mean))
     if kind is DType.FLOAT:
-        column = floats[:, at + offset]
-        return pa.array(column, mask=empty | ~np.isfinite(column))
-    too_large = (np.abs(floats[:, at + 1]) >= FITS) if function == "sum" else np.zeros(empty.size, np.bool_)
-    return pa.array(
-        ints[:, at + offset], mask=empty | too_large | ~np.isfinite(floats[:, at + 1]) & (function == "sum")
-    )
+        return pa.array(sums, mask=empty | np.isnan(sums))
+    return pa.array(whole, mask=empty | ~exact)
+
+
+def _exact(whole: I64, rounded: F64, added: F64) -> npt.NDArray[np.bool_]:
+    """Whether a number known modulo 2^64 is the whole number: the rounded one is near. `added`: of all absolute values.
+
+    What has wrapped around is 2^64 or more away, so that no number near a border is taken for another.
+    """
+    with np.errstate(invalid="ignore"):
+        near: npt.NDArray[np.bool_] = (np.abs(whole - rounded) < FITS) & (added < TRUSTED)
+    return near
 
 
 def _listed(

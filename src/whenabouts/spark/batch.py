@@ -24,8 +24,7 @@ from whenabouts.engine import PatternQuery, Plan
 from whenabouts.errors import SchemaError, UnsupportedError
 from whenabouts.events.schema import DType
 from whenabouts.events.table import schema_of
-from whenabouts.events.times import NULL_TIME
-from whenabouts.kernels.batch import NULL_KEY, needs_all_events
+from whenabouts.kernels.batch import needs_all_events
 from whenabouts.kernels.explanation import explanation
 from whenabouts.matches.record import CONFIDENCE, MATCH_ID, result_schema
 from whenabouts.plan import expressions as ex
@@ -192,11 +191,8 @@ def bad_rows(query: PatternQuery, df: DataFrame) -> DataFrame:
     """The rows `match` sets aside, all their columns and a column `reason`; lazy."""
     planned = plan_on(query, _static(df))
     roles = planned.plan.bound.schema.roles
-    timeless = planned.time.isNull() if roles.exact else suspect_times(roles, planned.struct)
     relevant = planned.pushed.bits != 0
-    suspects = df.where(timeless | (planned.keyless & relevant))
-    if planned.pushed.exact and roles.exact:
-        return suspects.withColumn("reason", F.when(timeless, F.lit(NULL_TIME)).otherwise(F.lit(NULL_KEY)))
+    suspects = df.where(suspect_times(roles, planned.struct) | (planned.keyless & relevant))
     struct = st.StructType([*planned.struct.fields, st.StructField("reason", st.StringType())])
     return suspects.mapInArrow(AsideTask(planned.packed()), struct)
 

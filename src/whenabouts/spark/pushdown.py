@@ -49,10 +49,6 @@ class Pushed:
     remaining: Mapping[str, tuple[ex.Expr, ...]]
     notes: tuple[str, ...]  # for EXPLAIN: one line per step
 
-    @property
-    def exact(self) -> bool:
-        return not any(self.remaining.values())
-
 
 def push(bound: Bound, program: Program, struct: st.StructType) -> Pushed:
     """Translate what can be translated of the filters of every step."""

@@ -1,6 +1,6 @@
 """Which rows may have no usable time? Asked in Spark, so that only those are handed to Python.
 
-Problem: the faults of uncertain times have one definition, `events.times` and `kernels.uncertain.encode`; repeated in
+Problem: the faults of times have one definition, `events.times` and `kernels.uncertain.encode`; repeated in
 Spark SQL they would drift apart. Idea: Spark finds a superset by plain comparisons, and the same code as in one process
 gives the reason. Invariant: every row with a fault is suspect; nothing here can overflow or raise. Lists of masses are
 not looked at in Spark: every row of a query with a pmf is suspect.

@@ -17,13 +17,20 @@ from whenabouts.events.schema import UNITS_PER_SECOND
 SECONDS_PER_DAY = 86_400
 
 
+def alike(values: Sequence[Any]) -> Sequence[Any]:
+    """Whole numbers become floats beside a float; NULL stays."""
+    if not any(isinstance(v, float) for v in values):
+        return values
+    return [None if v is None else float(v) for v in values]
+
+
 def remainder(left: Any, right: Any) -> Any:
     """`x % y` with the sign of x, NULL for y = 0."""
     if right == 0:
         return None
     if isinstance(left, int) and isinstance(right, int):
         return abs(left) % abs(right) * (1 if left >= 0 else -1)
-    return None if math.isinf(left) else math.fmod(left, right)
+    return None if math.isinf(left) else math.fmod(*alike((left, right)))
 
 
 def _whole(rule: Callable[[float], int]) -> Callable[[Any], Any]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
+from whenabouts.events.times import LIMIT
 from whenabouts.kernels.reference.conditions import Condition
 from whenabouts.kernels.reference.values import Aggregates, Event, Scope, known
 from whenabouts.plan.bound import Bound
@@ -106,8 +107,12 @@ def streams_of(
 
 
 def is_bad(bound: Bound, events: Sequence[Event], row: int, conditions: Sequence[Condition]) -> bool:
-    """A row without a time, or without a key although a step wants it: type and conditions on one event are right."""
-    if known(events[row][bound.schema.roles.lower]) is None:
+    """A row without a time, or without a key although a step wants it: type and conditions on one event are right.
+
+    Times are so near to 0 that the difference of any two fits 64 bits.
+    """
+    time = known(events[row][bound.schema.roles.lower])
+    if not isinstance(time, int) or abs(time) >= LIMIT:
         return True
     if None not in key_of(bound, events[row]):
         return False

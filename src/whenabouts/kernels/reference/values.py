@@ -2,8 +2,9 @@
 
 Problem: predicates and RETURN items read one event, an element of a closure, or a whole group, and any value may be
 missing. Idea: one function per node kind; `Scope` knows which events the steps are bound to, which element `b[i]` means
-and, inside an aggregate, which element `b[]` means. Missing is None, and NaN is read as None wherever it appears.
-Invariant: no value returned here is NaN; a comparison with None is None, never False.
+and, inside an aggregate, which element `b[]` means. Missing is None, and NaN and whole numbers beyond 64 bits are read
+as None wherever they appear. Invariant: no value returned here is one of those; a comparison with None is None, never
+False; whole numbers meet floats as floats.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from functools import cache, reduce
 from typing import Any, Protocol, TypeAlias
 
 from whenabouts.errors import QueryError
-from whenabouts.events.schema import Schema
-from whenabouts.kernels.reference.functions import call, remainder
+from whenabouts.events.schema import DType, Schema
+from whenabouts.kernels.reference.functions import LENIENT, alike, call, remainder
 from whenabouts.plan.expressions import (
     Aggregate,
     And,
@@ -38,6 +39,7 @@ from whenabouts.plan.expressions import (
     Pick,
     attributes,
 )
+from whenabouts.plan.typing import infer
 from whenabouts.plan.units import unit_of
 
 Value: TypeAlias = int | float | str | bool | None
@@ -58,6 +60,7 @@ class Fold(Protocol):
 Aggregates: TypeAlias = Mapping[str, Fold]
 
 NO_AGGREGATES: Aggregates = {}
+FITS = (-(2**63), 2**63)
 GROUP_PICKS = frozenset({Pick.EACH, Pick.EACH_BEFORE, Pick.EACH_UPTO})
 
 
@@ -117,8 +120,11 @@ def grouped(argument: Expr) -> Attribute | None:
 
 
 def known(value: Any) -> Value:
-    """NaN is NULL."""
-    return None if isinstance(value, float) and math.isnan(value) else value
+    """NaN is NULL, and so is a whole number that does not fit 64 bits."""
+    beyond = (
+        math.isnan(value) if isinstance(value, float) else isinstance(value, int) and not FITS[0] <= value < FITS[1]
+    )
+    return None if beyond else value
 
 
 def evaluate(expr: Expr, scope: Scope) -> Value:
@@ -144,12 +150,8 @@ def _compare(expr: Compare, scope: Scope) -> Value:
 
 
 def compared(op: str, left: Value, right: Value) -> bool | None:
-    """SQL comparison: an integer next to a float is the nearest float."""
-    if isinstance(left, float) and isinstance(right, int):
-        right = float(right)
-    elif isinstance(left, int) and isinstance(right, float):
-        left = float(left)
-    return None if left is None or right is None else COMPARE[op](left, right)
+    """SQL comparison."""
+    return None if left is None or right is None else COMPARE[op](*alike((left, right)))
 
 
 def all_of(values: Iterator[Value]) -> bool | None:
@@ -210,7 +212,8 @@ def _arithmetic(expr: Arithmetic, scope: Scope) -> Value:
     if left is None or right is None or (expr.op in "/%" and right == 0):
         return None
     rules = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "%": remainder}
-    result: Value = rules[expr.op](left, right)
+    operands = map(float, (left, right)) if expr.op == "/" else alike((left, right))
+    result: Value = rules[expr.op](*operands)
     return result
 
 
@@ -220,7 +223,7 @@ def _negate(expr: Negate, scope: Scope) -> Value:
 
 
 def _average(values: list[Any]) -> Value:
-    return sum(values) / len(values)
+    return float(sum(values)) / len(values)
 
 
 # Over the values that are not NULL, at least one, in time order.
@@ -254,8 +257,10 @@ def _aggregate(expr: Aggregate, scope: Scope) -> Value:
 
 
 def _call(expr: Call, scope: Scope) -> Value:
-    unit = unit_of(expr, scope.schema)
-    result: Value = call(expr.function, [evaluate(a, scope) for a in expr.arguments], unit)
+    arguments: list[Any] = [evaluate(a, scope) for a in expr.arguments]
+    if expr.function in LENIENT and infer(expr, scope.schema) is DType.FLOAT:
+        arguments = [None if a is None else float(a) for a in arguments]
+    result: Value = call(expr.function, arguments, unit_of(expr, scope.schema))
     return result
 
 
