@@ -3,8 +3,8 @@
 Each variant is a family of patterns, and each call compares other cases: QUERIES queries, each compiled once and asked
 of TABLES tables, in every way of evaluation in turn; families of sets read closures as CLOSURE set does. Compared are
 the signatures, the ranges of all events, start and end, and the confidences to 1e-12. The column `events` counts the
-cases of one call, the last columns add up all calls: 151,200 cases at full scale with the usual repeats. A mismatch is
-made small, printed with its seed, and fails the run.
+cases of one call, the last columns add up all calls: 100,800 cases at full scale with `--repeats 3`. A mismatch is made
+small, printed with its seed, and fails the run.
 """
 
 import multiprocessing

@@ -104,7 +104,7 @@ def test_columns_equal_the_reference(block: int) -> None:
         table, schema = wide(events)
 
         def column(a: Attribute, table: pa.Table = table, schema: Schema = schema) -> Any:
-            return columns.plain(table.column(a.name).combine_chunks(), schema.columns[a.name].dtype)
+            return columns.plain(table.column(a.name).combine_chunks(), schema.columns[a.name])
 
         side_by_side = transform(expr, lambda n: Attribute("", n.step + n.name) if isinstance(n, Attribute) else n)
         found = columns.evaluate(side_by_side, column, schema)

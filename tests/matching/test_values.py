@@ -151,15 +151,10 @@ def test_a_column_with_the_name_of_a_result_column_can_still_be_compared():
         wa.query(PAIR + "WHERE a.k = b.k RETURN a.type AS k").check(pairs(k=[1, 1]))
 
 
-@pytest.mark.parametrize(("column", "what"), [("v", "a.v > 1"), ("time", "a.type = 'A'")])
-def test_unsigned_integers_beyond_63_bits_are_refused_by_name(column, what):
-    table = pairs(v=pa.array([1, 1]))
-    large = pa.array([2**64 - 1, 2**64 - 1], pa.uint64())
-    table = table.set_column(table.column_names.index(column), column, large)
-    with pytest.raises(WhenaboutsError, match=f"{column!r} holds 18446744073709551615"):
-        wa.query(f"{PAIR} WHERE {what}").match(table)
-    ids = table.set_column(table.column_names.index(column), column, pa.array([1, 2], pa.uint64()))
-    assert wa.query(PAIR, id="v").match(ids).num_rows == 1
+def test_unsigned_integers_beyond_63_bits_are_refused_by_name():
+    table = pairs(v=pa.array([2**64 - 1, 2**64 - 1], pa.uint64()))
+    with pytest.raises(WhenaboutsError, match="'v' holds 18446744073709551615"):
+        wa.query(f"{PAIR} WHERE a.v > 1").match(table)
 
 
 @pytest.mark.parametrize("kind", [int, str])
