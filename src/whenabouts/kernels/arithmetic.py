@@ -16,7 +16,7 @@ _inlined = numba.njit(error_model="numpy", _nrt=False, forceinline=True)
 @_inlined
 def _remainder(a, b):
     """SQL's %: the sign of the dividend."""
-    if b == -1:  # the quotient may not fit 64 bits
+    if -1 <= b <= 0:  # NULL; the quotient may not fit 64 bits
         return 0
     r = a % b
     return r - b if r != 0 and (r ^ a) < 0 else r
@@ -25,6 +25,11 @@ def _remainder(a, b):
 @_inlined
 def _float_remainder(a, b):
     return np.fmod(a, b)
+
+
+@_inlined
+def _quotient(a, b):
+    return np.nan if b == 0 else a / b
 
 
 @_inlined
@@ -76,6 +81,7 @@ def _carry(a, b):
 WRAPPING = {"+": ("sum", "sum_beyond"), "-": ("difference", "difference_beyond"), "*": ("product", "product_beyond")}
 INLINED = {
     "remainder": _remainder,
+    "quotient": _quotient,
     "float_remainder": _float_remainder,
     "sum": _sum,
     "sum_beyond": _sum_beyond,

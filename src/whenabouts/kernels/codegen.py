@@ -40,7 +40,13 @@ class Value:
     code: ast.expr
     dtype: DType
     null: ast.expr | None = None
-    nan: bool = False  # NULL exactly where the value is NaN
+    besides: ast.expr | None = None  # the same, apart from NaN, if `carries`
+    carries: bool = False  # NULL wherever the value is NaN: arithmetic keeps it NaN, and tests it once at the end
+
+    @property
+    def unseen(self) -> ast.expr | None:
+        """When it is NULL without the value showing it by being NaN."""
+        return self.besides if self.carries else self.null
 
 
 @dataclass(slots=True)
@@ -210,17 +216,16 @@ class Compiler:
 
     def _arithmetic(self, expr: ex.Arithmetic) -> Value:
         left, right = self.value(expr.left), self.value(expr.right)
-        zero = compare(right.code, "=", const(0)) if expr.op in "/%" else None
-        nonzero = right.code if zero is None else choose(zero, const(1), right.code)
-        unknown = either(*(v.null for v in (left, right) if not v.nan), zero)  # NaN stays NaN
+        unknown = either(left.unseen, right.unseen)
         if expr.op == "/":
-            return floating(binary(left.code, ast.Div(), nonzero), unknown)
+            return floating(call("quotient", left.code, right.code), unknown)
         if DType.FLOAT in (left.dtype, right.dtype):
             if expr.op == "%":
-                return floating(call("float_remainder", call("float", left.code), call("float", nonzero)), unknown)
+                return floating(call("float_remainder", call("float", left.code), call("float", right.code)), unknown)
             return floating(binary(left.code, _ARITHMETIC[expr.op](), right.code), unknown)
         if expr.op == "%":
-            return Value(call("remainder", left.code, nonzero), left.dtype, unknown)
+            zero = compare(right.code, "=", const(0))
+            return Value(call("remainder", left.code, right.code), left.dtype, either(unknown, zero))
         if self._times_apart(expr):
             return Value(binary(left.code, ast.Sub(), right.code), left.dtype, unknown)
         wrapped, beyond = WRAPPING[expr.op]
@@ -318,7 +323,7 @@ def any_of(items: Sequence[ast.expr]) -> ast.expr:
 
 def floating(code: ast.expr, unknown: ast.expr | None = None) -> Value:
     """A float that is NULL if it is NaN, or for another reason."""
-    return Value(code, DType.FLOAT, either(unknown, compare(code, "!=", code)), nan=unknown is None)
+    return Value(code, DType.FLOAT, either(unknown, compare(code, "!=", code)), unknown, carries=True)
 
 
 def _signed(code: ast.expr, inner: Value) -> Value:
@@ -327,7 +332,7 @@ def _signed(code: ast.expr, inner: Value) -> Value:
 
 
 def _comparison(op: str, left: Value, right: Value) -> Value:
-    test = either(*(v.null for v in (left, right) if op == "!=" or not v.nan))  # NaN is unequal, and nothing else
+    test = either(*(v.null if op == "!=" else v.unseen for v in (left, right)))  # NaN is unequal, and nothing else
     code = compare(left.code, op, right.code)
     null = either(left.null, right.null)
     return Value(both(code, negation(test)) if test is not None else code, DType.BOOL, null)
