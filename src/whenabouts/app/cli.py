@@ -18,8 +18,8 @@ from typing import Annotated, Any
 import typer
 
 from whenabouts.app import asking
-from whenabouts.app.start import INTERRUPTED
-from whenabouts.app.terminal import DONE, FAILED, PIPE_CLOSED, WRONG_QUESTION, Terminal
+from whenabouts.app.exit_codes import DONE, FAILED, INTERRUPTED, PIPE_CLOSED, WRONG_QUESTION
+from whenabouts.app.terminal import Terminal
 from whenabouts.app.times import TimeOptions
 from whenabouts.app.writing import format_for, rows_of, write_file, write_stream
 from whenabouts.errors import EnvironmentProblem

@@ -11,7 +11,8 @@ import time
 
 from whenabouts.app import demo_exact, demo_uncertain
 from whenabouts.app.answers import ask_here, ask_on_spark
-from whenabouts.app.terminal import DONE, FAILED, Terminal
+from whenabouts.app.exit_codes import DONE, FAILED
+from whenabouts.app.terminal import Terminal
 from whenabouts.simulate.cluster import SMALL, ClusterConfig, simulate_cluster
 
 

@@ -19,7 +19,8 @@ import pyarrow as pa
 
 import whenabouts
 from whenabouts.app.asking import match_here, match_on_spark, session_for, spark_table
-from whenabouts.app.terminal import DONE, FAILED, Terminal, explain_error
+from whenabouts.app.exit_codes import DONE, FAILED
+from whenabouts.app.terminal import Terminal, explain_error
 from whenabouts.engine import PatternQuery, query
 from whenabouts.kernels.cache import writable
 from whenabouts.spark.java import OLDEST_JAVA, find_java_home, java_version

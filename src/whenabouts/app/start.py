@@ -2,7 +2,7 @@
 
 import sys
 
-INTERRUPTED = 130
+from whenabouts.app.exit_codes import INTERRUPTED
 
 
 def main() -> None:

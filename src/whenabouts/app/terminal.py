@@ -19,10 +19,10 @@ from typing import Any
 
 from rich.console import Console
 
+from whenabouts.app.exit_codes import FAILED, WRONG_QUESTION
 from whenabouts.app.times import for_shell
 from whenabouts.errors import QueryError, SchemaError, WhenaboutsError
 
-DONE, FAILED, WRONG_QUESTION, PIPE_CLOSED = 0, 1, 2, 141
 PATIENCE = 10.0  # seconds
 WHY_SO_LONG = "(the first query of its kind compiles its loops, for some minutes; after that they are kept on disk)"
 PYDANTIC = "Value error, "  # how the library below typer begins a sentence
