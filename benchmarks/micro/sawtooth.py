@@ -2,7 +2,7 @@
 
 The stream rises from 1 to 1000 and starts again; a step takes the multiples of its modulus. The thesis does not state
 its moduli, which decide how much of a run is output. Asked of the sparse ones (see simulate/sawtooth.py) is every order
-of evaluation that the thesis compares, and what the planner chooses; of the dense ones the planner's choice only.
+of evaluation that the thesis compares, and what the planner chooses; of the dense and the rare ones that choice only.
 The answers must be the possible chains of `benchmarks.feasible`, all of them, with equal confidences in every order;
 those of a sample are computed once more in fractions.
 """
@@ -108,6 +108,7 @@ SWEEPS: dict[str, dict[str, Sweep]] = {
         "events for the first step, in %": {100 / moduli[0]: _share(moduli) for moduli in FREQUENCIES},
     },
     "dense": _sweeps("dense"),
+    "rare": _sweeps("rare"),
 }
 
 

@@ -6,7 +6,7 @@ import signal
 import pytest
 
 import whenabouts as wa
-from whenabouts.language.aggregates import aggregate
+from whenabouts.language import aggregates
 
 interrupt = ctypes.CDLL(None)["raise"]
 interrupt.argtypes, interrupt.restype = [ctypes.c_int], ctypes.c_int
@@ -16,10 +16,11 @@ SIGNAL = int(signal.SIGINT)
 @pytest.fixture(scope="module")
 def stopping():
     """An aggregate that, from inside the loop, sends the signal to its own process."""
-    aggregate(
+    aggregates.aggregate(
         "stopping", init=(0.0,), step=lambda state, _: (state[0] + interrupt(SIGNAL),), final=lambda state: state[0]
     )
-    return "stopping"
+    yield "stopping"
+    del aggregates._REGISTERED["stopping"]
 
 
 @pytest.mark.parametrize("strategy", ["skip_till_next_match", "skip_till_any_match"])

@@ -1,5 +1,6 @@
 """match_pattern in SQL gives what query.match gives."""
 
+import ctypes
 import datetime as dt
 
 import pyarrow as pa
@@ -8,6 +9,7 @@ from pyspark.errors import AnalysisException
 
 import whenabouts as wa
 from tests.spark.frames import as_rows, collected, comparable
+from whenabouts.language import aggregates
 from whenabouts.spark import register
 
 pytestmark = pytest.mark.spark
@@ -71,3 +73,17 @@ def test_uncertain_time(spark, events):
 def test_mistakes_are_explained_while_planning(spark, events, call, message):
     with pytest.raises(AnalysisException, match=message):
         spark.sql(f"SELECT * FROM match_pattern({call.format(events)})")  # noqa: S608 - a test
+
+
+def test_an_aggregate_that_cannot_travel_is_left_out(spark, events):
+    where = ctypes.CDLL(None)["abs"]
+    where.argtypes, where.restype = [ctypes.c_int], ctypes.c_int
+    aggregates.aggregate(
+        "in_c", init=(0.0,), step=lambda state, _: (state[0] + where(1),), final=lambda state: state[0]
+    )
+    try:
+        with pytest.warns(UserWarning, match="does without the aggregate in_c"):
+            register(spark)
+    finally:
+        del aggregates._REGISTERED["in_c"]
+    assert spark.sql(f"SELECT * FROM match_pattern('{TEXT}', {events}, {ROLES})").count()  # noqa: S608 - a test

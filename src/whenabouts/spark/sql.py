@@ -12,11 +12,14 @@ filters in Spark and moves batches.
 
 from __future__ import annotations
 
+import pickle
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
+from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 from pyspark.sql import types as st
@@ -45,8 +48,8 @@ class Analysis(AnalyzeResult):
 
 
 def register(spark: SparkSession) -> None:
-    """Make `match_pattern` known to SQL in this session, with the aggregates registered so far."""
-    known = registry.registered()
+    """Make `match_pattern` known to SQL in this session, with the aggregates registered so far that can travel."""
+    known = _that_travel(registry.registered())
 
     class MatchPattern:
         """A local class, so that it travels by value and takes the aggregates along."""
@@ -67,6 +70,19 @@ def register(spark: SparkSession) -> None:
             return self.buffer.matches()
 
     spark.udtf.register(NAME, F.udtf(MatchPattern))  # type: ignore[arg-type]
+
+
+def _that_travel(known: Mapping[str, registry.UserAggregate]) -> dict[str, registry.UserAggregate]:
+    """Without what cannot be sent to a task, such as an aggregate that calls into a C library."""
+    kept = {}
+    for name, aggregate in known.items():
+        try:
+            cloudpickle.dumps(aggregate)  # type: ignore[no-untyped-call]
+        except (pickle.PicklingError, AttributeError, TypeError, ValueError) as error:
+            warnings.warn(f"{NAME} does without the aggregate {name}, which cannot be sent: {error}", stacklevel=3)
+        else:
+            kept[name] = aggregate
+    return kept
 
 
 def _register_aggregates(known: Mapping[str, registry.UserAggregate]) -> None:
