@@ -126,3 +126,12 @@ def test_counts_beyond_64_bits_are_null_and_averages_are_not() -> None:
         "PATTERN SEQ(A a, B+ b[], C c) WHERE skip_till_any_match RETURN TOTAL count(*), avg(b[].v) AS mean"
     )
     assert query.match(events) == [{"pattern": "match", "count": None, "mean": 2.0}]
+
+
+def test_counting_by_rank_over_many_starts() -> None:
+    """What was doubled for one start must not outlive it: beyond 2^1024 nothing times it is no number."""
+    rng = random.Random(3)
+    events = [{"id": i, "type": "ABBC"[i % 4], "time": i, "v": rng.random()} for i in range(12_000)]
+    text = "PATTERN SEQ(A a, B+ b[], C c) WHERE c.v < max(b[].v) AND skip_till_any_match WITHIN 8"
+    (row,) = wa.query(f"{text} RETURN TOTAL count(*)").match(events)
+    assert row["count"] == len(wa.query(text).match(events))

@@ -43,13 +43,20 @@ class Tree(NamedTuple):
 
 
 @leaf
+def multiply(tree, node, times_i, times_f):
+    """Multiply a subtree; an empty one keeps no factor, which would grow beyond all floats and make nothing a NaN."""
+    if tree.sum_f[node] != 0.0:
+        tree.sum_i[node] *= times_i
+        tree.sum_f[node] *= times_f
+        tree.factor_i[node] *= times_i
+        tree.factor_f[node] *= times_f
+
+
+@leaf
 def push_down(tree, node):
     if tree.factor_f[node] != 1.0:
         for child in (2 * node, 2 * node + 1):
-            tree.sum_i[child] *= tree.factor_i[node]
-            tree.sum_f[child] *= tree.factor_f[node]
-            tree.factor_i[child] *= tree.factor_i[node]
-            tree.factor_f[child] *= tree.factor_f[node]
+            multiply(tree, child, tree.factor_i[node], tree.factor_f[node])
         tree.factor_i[node], tree.factor_f[node] = 1, 1.0
 
 
@@ -68,11 +75,7 @@ def enter(tree, leaves, rank, ci, cf, largest):
             node = left + 1
         else:
             if largest:  # a larger value stays the largest: with and without the element
-                right = left + 1
-                tree.sum_i[right] *= 2
-                tree.sum_f[right] *= 2.0
-                tree.factor_i[right] *= 2
-                tree.factor_f[right] *= 2.0
+                multiply(tree, left + 1, 2, 2.0)
             node = left
         half >>= 1
     if largest:
