@@ -90,6 +90,8 @@ def _ties_by_id(grouped: en.Entries, batch: Batch, ids: Any) -> en.Entries:
 
     Only a row of COLLAPSED lists several events of one instant for a step.
     """
+    if not np.any(batch.events.after - batch.events.instant > 1):
+        return grouped
     taken = _gather(ids, pa.array(batch.rows[grouped.events]))
     rank = np.asarray(pc.rank(taken, sort_keys="ascending", tiebreaker="dense")).astype(np.int64)
     entry = np.repeat(np.arange(grouped.step.size), np.diff(grouped.items))
