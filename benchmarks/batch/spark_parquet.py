@@ -49,7 +49,11 @@ class Inputs:
 
 
 def load(scale: Scale) -> Inputs:
-    n = EVENTS[scale]
+    return inputs_of(EVENTS[scale], scale)
+
+
+def inputs_of(n: int, scale: Scale) -> Inputs:
+    """So many events for every number of keys and share, each as eight files."""
     inputs = {}
     for size, keys in enumerate(KEYS[scale]):
         for share, types in SHARES.items():

@@ -17,11 +17,12 @@ USUAL = [
 
 
 def test_sawtooth_answers_are_the_possible_chains_in_every_order():
-    settings = [*USUAL, *(replace(USUAL[-1], order=order) for order in sawtooth.ORDERS)]
+    following = next(s for s in USUAL if (s.label, s.strategy) == ("sparse", "next"))
+    settings = [*USUAL, *(replace(following, order=order) for order in sawtooth.ORDERS)]
     variants = {str(setting): sawtooth.VARIANTS[str(setting)] for setting in settings}
     rows = measure(replace(Benchmark.of(sawtooth), variants=variants), "tiny", 1)
-    assert all(row.figures["matches"] > 20 for row in rows)
-    assert sawtooth.conclusion(rows).count("times as fast") == 4
+    assert all(row.figures["matches"] > 5 for row in rows)
+    assert sawtooth.conclusion(rows).count("times as fast") == 2 * len(MODULI)
     assert set(sawtooth.plots(rows)) == {f"sawtooth_{file}" for file in sawtooth.FILES}
 
 
